@@ -1,0 +1,1 @@
+"""qreplace: can more low-bit steps replace the missing precision? Answered with a proof."""

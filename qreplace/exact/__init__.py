@@ -1,0 +1,1 @@
+"""Exact numbers and exact documents: standard library only."""

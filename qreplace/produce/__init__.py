@@ -1,0 +1,1 @@
+"""Producers: untrusted. They may use floats and solvers; what they return is checked elsewhere."""

@@ -1,0 +1,259 @@
+"""The data a claim is about: the lifted problem, formed from the question's arrays.
+
+Producers, checkers and radii all read the same exact numbers here, and every one of them is formed
+from the question itself, never taken from a claim.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import mul
+from typing import Any
+
+from qreplace.errors import InputError
+from qreplace.exact.codec import encode
+from qreplace.exact.document import canonical_bytes, sha256_hex
+from qreplace.exact.packed import product
+from qreplace.question.arrays import ArrayStore, ExactArray, load_array
+from qreplace.question.model import (
+    Array,
+    Atom,
+    BlockL2Norm,
+    LinearTarget,
+    ListedDictionary,
+    Question,
+    VectorAtom,
+    VectorTarget,
+    WeightedL1Norm,
+    WeightedLinfNorm,
+)
+
+
+@dataclass(frozen=True)
+class LiftedProblem:
+    """``min over the simplex of ||B alpha - y||`` in integers over one common denominator.
+
+    Coordinate ``i`` of atom ``j`` is ``atoms[j][i] / denominator``, of the target
+    ``target[i] / denominator``. For linear maps coordinate ``t * outputs + o`` is output ``o`` at
+    witness ``t``.
+    """
+
+    atoms: tuple[tuple[int, ...], ...]
+    target: tuple[int, ...]
+    denominator: int
+    outputs: int
+    """Coordinates per witness; the whole dimension for a vector target."""
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates, d."""
+        return len(self.target)
+
+    def residual(
+        self, weights: Sequence[int], total: int, coordinates: Iterable[int] | None = None
+    ) -> list[int]:
+        """``B weights / total - y`` over ``total * denominator``, on all or some coordinates."""
+        rows, target = self.rows, self.target
+        chosen = range(len(target)) if coordinates is None else coordinates
+        return [sum(map(mul, weights, rows[i])) - total * target[i] for i in chosen]
+
+    def separation(
+        self, indices: Sequence[int], functional: Sequence[int], atoms: Iterable[int] | None = None
+    ) -> int:
+        """``lambda . y - max_j lambda . b_j`` over ``denominator``, lambda integer on ``indices``.
+
+        Only the functional's own rows are touched. ``atoms`` restricts the maximum (a proposal
+        only; a checker never does).
+        """
+        chosen = range(len(self.atoms)) if atoms is None else atoms
+        columns = ([self.atoms[j][i] for i in indices] for j in chosen)
+        reach = max(sum(map(mul, functional, column)) for column in columns)
+        return sum(map(mul, functional, (self.target[i] for i in indices))) - reach
+
+    @cached_property
+    def rows(self) -> list[tuple[int, ...]]:
+        """Coordinate by coordinate: the J atom numerators."""
+        return list(zip(*self.atoms, strict=True))
+
+
+class Subject:
+    """A question with its arrays; forms each lifted problem once.
+
+    Raises ``InputError`` when arrays are missing, changed, or of shapes that do not fit together.
+    """
+
+    def __init__(self, question: Question, store: ArrayStore) -> None:
+        self.question = question
+        self.store = store
+        self._problems: dict[int, LiftedProblem] = {}
+        self._digests: dict[int, str] = {}
+        self._arrays: dict[Array, ExactArray] = {}
+
+    def problem_digest(self, bits: int) -> str:
+        """SHA-256 of the floor problem at ``bits`` metadata bits: what a claim's subject names.
+
+        Tolerance, execution and search are left out, so a claim serves every question about the
+        same floor.
+        """
+        question = self.question
+        if bits not in self._digests:
+            self._digests[bits] = _digest({
+                "type": "qreplace/problem/v1",
+                "horizon": encode(question.horizon),
+                "norm": encode(question.norm),
+                "inputs": encode(question.domain.inputs),
+                "initial": encode(question.initial),
+                "system": encode(question.system),
+                "target": encode(question.target),
+                "dictionary": encode(question.dictionary_for(bits)),
+            })
+        return self._digests[bits]
+
+    def execution_digest(self, bits: int) -> str:
+        """SHA-256 of the floor problem together with its execution."""
+        return _digest(
+            {
+                "type": "qreplace/executed-problem/v1",
+                "problem": self.problem_digest(bits),
+                "execution": encode(self.question.execution),
+            }
+        )
+
+    def array(self, reference: Array, what: str) -> ExactArray:
+        """The exact entries of a named array, read once."""
+        if reference not in self._arrays:
+            self._arrays[reference] = load_array(reference, self.store, what=what)
+        return self._arrays[reference]
+
+    def lifted(self, bits: int) -> LiftedProblem:
+        """The lifted problem whose dictionary runs at ``bits`` metadata bits."""
+        key = bits if bits in self.question.codes else -1
+        if key not in self._problems:
+            self._problems[key] = self._form(self.question.dictionary_for(bits))
+        return self._problems[key]
+
+    def _form(self, dictionary: Any) -> LiftedProblem:
+        target = self.question.target
+        if not isinstance(dictionary, ListedDictionary) or not isinstance(
+            target, (VectorTarget, LinearTarget)
+        ):
+            raise InputError("this question holds no lifted problem: its data are declared only")
+        if isinstance(target, VectorTarget):
+            y, outputs = self.array(target.values, "target"), 0
+        else:
+            weights = self.array(target.weights, "target weights")
+            y, outputs = self._apply(weights, "target weights"), weights.shape[0]
+        columns = [
+            self._column(atom, index, y.size, outputs)
+            for index, atom in enumerate(dictionary.atoms)
+        ]
+        offset = self._initial(y.size)
+        common = math.lcm(y.denominator, offset.denominator, *(c.denominator for c in columns))
+        shift = _scaled(offset, common)
+        y_numbers = tuple(a - b for a, b in zip(_scaled(y, common), shift, strict=True))
+        self._check_norm(y.size, outputs)
+        return LiftedProblem(
+            tuple(tuple(_scaled(column, common)) for column in columns),
+            y_numbers,
+            common,
+            outputs or y.size,
+        )
+
+    def _initial(self, dimension: int) -> ExactArray:
+        """The initial state; reaching ``y`` from ``z_0`` is reaching ``y - z_0`` from 0."""
+        if self.question.initial is None:
+            return ExactArray((dimension,), [0] * dimension, 1)
+        initial = self.array(self.question.initial, "initial state")
+        if initial.size != dimension:
+            raise InputError(f"the initial state has {initial.size} entries, needed {dimension}")
+        return initial
+
+    def _column(self, atom: Atom, index: int, dimension: int, outputs: int) -> ExactArray:
+        what = f"atom {index}"
+        if isinstance(atom, VectorAtom):
+            column = self.array(atom.values, what)
+        elif atom.kind == "linear_map":
+            weights = self.array(atom.weights, what)
+            _need_shape(weights, outputs, what)
+            column = self._apply(weights, what)
+        else:
+            codes = self.array(atom.codes, what)
+            _need_shape(codes, outputs, what)
+            scales = self.array(atom.scales, f"scales of {what}")
+            column = self._quantized(codes, scales, atom.zero_point, what)
+        if column.size != dimension:
+            raise InputError(f"{what} has {column.size} coordinates, the target has {dimension}")
+        return column
+
+    def _apply(self, weights: ExactArray, what: str) -> ExactArray:
+        """``weights`` (q, p) at every witness: entries in the order witness, output."""
+        reference = self.question.domain.inputs
+        if reference is None:
+            raise InputError("linear maps need the witness inputs")
+        inputs = self.array(reference, "witness inputs")
+        if len(weights.shape) != 2 or len(inputs.shape) != 2:
+            raise InputError(f"{what} and the witness inputs are matrices")
+        outputs, width = weights.shape
+        if inputs.shape[1] != width:
+            raise InputError(
+                f"{what} takes {width} inputs, the witnesses have {inputs.shape[1]} coordinates"
+            )
+        rows = _rows(weights)
+        by_output = product(rows, _rows(inputs))
+        values = [row[t] for t in range(inputs.shape[0]) for row in by_output]
+        return ExactArray(
+            (inputs.shape[0] * outputs,), values, weights.denominator * inputs.denominator
+        )
+
+    def _quantized(
+        self, codes: ExactArray, scales: ExactArray, zero_point: int, what: str
+    ) -> ExactArray:
+        outputs = codes.shape[0]
+        if scales.size not in (1, outputs):
+            raise InputError(
+                f"the scales of {what} are 1 or {outputs} numbers, received {scales.size}"
+            )
+        if codes.denominator != 1:
+            raise InputError(f"the codes of {what} are not integers")
+        shifted = [code - zero_point for code in codes.numerators] if zero_point else None
+        plain = self._apply(
+            ExactArray(codes.shape, shifted if shifted is not None else codes.numerators, 1), what
+        )
+        factors = scales.numerators * (outputs if scales.size == 1 else 1)
+        repeat = factors * (plain.size // outputs)
+        values = [value * factor for value, factor in zip(plain.numerators, repeat, strict=True)]
+        return ExactArray(plain.shape, values, plain.denominator * scales.denominator)
+
+    def _check_norm(self, dimension: int, outputs: int) -> None:
+        norm = self.question.norm
+        if isinstance(norm, (WeightedLinfNorm, WeightedL1Norm)) and len(norm.weights) != dimension:
+            raise InputError(f"the norm has {len(norm.weights)} weights, the state {dimension}")
+        if isinstance(norm, BlockL2Norm) and dimension % norm.block:
+            raise InputError(f"blocks of {norm.block} do not divide the dimension {dimension}")
+        if isinstance(norm, BlockL2Norm) and outputs and outputs % norm.block:
+            raise InputError(
+                f"blocks of {norm.block} cross from one witness's {outputs} outputs to the next"
+            )
+
+
+def _need_shape(weights: ExactArray, outputs: int, what: str) -> None:
+    if len(weights.shape) != 2 or weights.shape[0] != outputs:
+        raise InputError(f"{what} has shape {weights.shape}, needed {outputs} output rows")
+
+
+def _rows(matrix: ExactArray) -> list[list[int]]:
+    count, width = matrix.shape
+    numbers = matrix.numerators
+    return [numbers[i * width : (i + 1) * width] for i in range(count)]
+
+
+def _scaled(values: ExactArray, denominator: int) -> list[int]:
+    factor = denominator // values.denominator
+    return [n * factor for n in values.numerators] if factor != 1 else values.numerators
+
+
+def _digest(document: dict[str, Any]) -> str:
+    return sha256_hex(canonical_bytes(document))

@@ -1,0 +1,172 @@
+"""Structural floor, synthesis, metadata and tube: what is known, or asked to be computed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StrictInt
+
+from qreplace.spec.blocks.dictionary import ListedDictionarySpec
+from qreplace.spec.blocks.objective import NormSpec
+from qreplace.spec.premises import (
+    Duration,
+    HoelderRate,
+    MetadataDistance,
+    Norm,
+    NormRate,
+    NormRateTerm,
+    Rate,
+    Sensitivity,
+    SignedRate,
+)
+from qreplace.spec.values import Block, Exact, Positive, bare, choose, integer, kinds, tag
+
+
+class ComputedFloorSpec(Block):
+    """Bracket the floor with this engine."""
+
+    compute: Literal["affine_lp"]
+
+
+class DeclaredFloorSpec(Block):
+    """A declared bracket. ``covers``: whether ``lower`` was shown for this dictionary or a family.
+
+    ``weights`` are the mixing weights said to attain ``upper``: a simplex, one an atom.
+    """
+
+    lower: Norm | None = None
+    upper: Norm | None = None
+    covers: Literal["dictionary", "family"] = "dictionary"
+    norm: NormSpec | None = None
+    weights: Annotated[tuple[Exact, ...], Field(min_length=1)] | None = None
+
+
+def _floor_kind(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    if "compute" in value:
+        return "compute"
+    return "declared" if "lower" in value or "upper" in value else None
+
+
+FloorSpec = Annotated[
+    Annotated[ComputedFloorSpec, tag("compute")] | Annotated[DeclaredFloorSpec, tag("declared")],
+    choose("an object with compute, or with lower or upper", _floor_kind),
+]
+
+
+class GrowthSpec(Block):
+    """``m = (kappa - 1) / h``, of either sign, and the largest step at which it was shown."""
+
+    rate: SignedRate
+    step_limit: Duration
+
+
+class ComputedSynthesisSpec(Block):
+    """The constants are recomputed from the system's data."""
+
+    kind: Literal["computed"]
+
+
+class _DeclaredSynthesis(Block):
+    """What the declared kinds share: B, L and m on the tube."""
+
+    field_bound: NormRate | None = None
+    state_lipschitz: Rate | None = None
+    growth: GrowthSpec | None = None
+    norm: NormSpec | None = None
+
+
+class ConstantSynthesisSpec(_DeclaredSynthesis):
+    """A declared symmetric radius ``constant / D``."""
+
+    kind: Literal["constant"]
+    constant: Norm
+
+
+class BoundedVariationSpec(_DeclaredSynthesis):
+    """T3.1, T3.3: B, L, V on the tube; m and the pairwise-difference constants sharpen it."""
+
+    kind: Literal["bounded_variation"]
+    time_variation: NormRateTerm | None = None
+    difference_bound: NormRate | None = None
+    difference_lipschitz: Rate | None = None
+    difference_variation: NormRateTerm | None = None
+
+
+class HoelderSpec(_DeclaredSynthesis):
+    """T3.2: B, L and a Hölder modulus ``constant |t - s|**exponent`` in time."""
+
+    kind: Literal["hoelder"]
+    exponent: Positive
+    constant: HoelderRate | None = None
+
+
+SynthesisSpec = Annotated[
+    Annotated[ComputedSynthesisSpec, tag("computed")]
+    | Annotated[ConstantSynthesisSpec, tag("constant")]
+    | Annotated[BoundedVariationSpec, tag("bounded_variation")]
+    | Annotated[HoelderSpec, tag("hoelder")],
+    kinds("computed", "constant", "bounded_variation", "hoelder"),
+    bare("computed"),
+]
+
+
+class NoMetadataSpec(Block):
+    """The dictionary is fixed; no metadata is sent."""
+
+    kind: Literal["none"]
+
+
+class CoveringSpec(Block):
+    """T5.1: ``delta_s = constant 2**(-s / dimension)`` and the sensitivity of the field to it."""
+
+    kind: Literal["covering"]
+    sensitivity: Sensitivity | None = None
+    constant: MetadataDistance | None = None
+    dimension: Annotated[StrictInt, integer(1, 10**9)]
+    norm: NormSpec | None = None
+
+
+class CodeSpec(Block):
+    """The dictionary that the code of ``bits`` metadata bits selects."""
+
+    bits: Annotated[StrictInt, integer(0, 10**6)]
+    dictionary: ListedDictionarySpec
+
+
+class CodesSpec(Block):
+    """One listed dictionary a metadata budget."""
+
+    kind: Literal["codes"]
+    codes: Annotated[tuple[CodeSpec, ...], Field(min_length=1, max_length=4096)]
+
+
+MetadataSpec = Annotated[
+    Annotated[NoMetadataSpec, tag("none")]
+    | Annotated[CoveringSpec, tag("covering")]
+    | Annotated[CodesSpec, tag("codes")],
+    kinds("none", "covering", "codes"),
+    bare("none"),
+]
+
+
+class WholeSpaceSpec(Block):
+    """The constants hold everywhere."""
+
+    kind: Literal["whole_space"]
+
+
+class DeclaredTubeSpec(Block):
+    """A convex tube that holds all states, with room ``margin`` about them."""
+
+    kind: Literal["declared"]
+    margin: Norm
+    norm: NormSpec | None = None
+
+
+TubeSpec = Annotated[
+    Annotated[WholeSpaceSpec, tag("whole_space")] | Annotated[DeclaredTubeSpec, tag("declared")],
+    kinds("whole_space", "declared"),
+    bare("whole_space"),
+]

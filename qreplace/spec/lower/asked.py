@@ -1,0 +1,114 @@
+"""Lowering of what is asked: objective, norm, domain, system, target and dictionary."""
+
+from __future__ import annotations
+
+from qreplace.question import model as q
+from qreplace.spec.blocks import dictionary as d
+from qreplace.spec.blocks import objective as o
+from qreplace.spec.blocks.array import InlineArraySpec, SideFileSpec
+from qreplace.spec.findings import Location
+from qreplace.spec.lower.context import Lowering
+from qreplace.spec.model import Spec
+from qreplace.spec.readout import readout_bound
+from qreplace.spec.resolve import rows_of
+
+
+def norm(spec: o.NormSpec) -> q.Norm:
+    match spec:
+        case o.BlockL2Spec():
+            return q.BlockL2Norm("block_l2", spec.block)
+        case o.WeightedNormSpec(kind="weighted_linf"):
+            return q.WeightedLinfNorm("weighted_linf", spec.weights)
+        case o.WeightedNormSpec():
+            return q.WeightedL1Norm("weighted_l1", spec.weights)
+        case o.PlainNormSpec(kind="linf"):
+            return q.LinfNorm("linf")
+        case o.PlainNormSpec(kind="l1"):
+            return q.L1Norm("l1")
+    return q.L2Norm("l2")
+
+
+def objective(spec: o.ObjectiveSpec, norm: q.Norm, context: Lowering) -> q.Objective:
+    match spec:
+        case o.EmulationSpec():
+            return q.Emulation("emulation", spec.tolerance.value)
+        case o.AccuracyMatchingSpec():
+            comparator = context.premise(spec.comparator, "objective.comparator")
+            return q.AccuracyMatching("accuracy_matching", comparator)
+    margin = context.premise(spec.margin, "objective.margin")
+    if isinstance(spec.readout, o.ReadoutRowsSpec):
+        where: Location = ("objective", "readout", "rows")
+        rows = rows_of(context.array(*where), context.resolved, where)
+        return q.Behavioural("behavioural", margin, readout_bound(rows, norm))
+    readout = context.premise(spec.readout, "objective.readout")
+    return q.Behavioural("behavioural", margin, readout)
+
+
+def domain(spec: o.DomainSpec, context: Lowering) -> q.Domain:
+    inputs = context.optional_array("objective", "domain", "inputs")
+    if isinstance(spec, o.FullDomainSpec):
+        return q.FullDomain("full", inputs, context.optional(spec.covering, "domain.covering"))
+    return q.WitnessDomain("witnesses", inputs)
+
+
+def system(spec: d.SystemSpec) -> q.System:
+    if isinstance(spec, d.DeclaredSystemSpec):
+        return q.DeclaredSystem("declared", spec.dimension)
+    return q.LiftedAffineSystem("lifted_affine")
+
+
+def initial(spec: Spec, context: Lowering) -> q.Array | None:
+    """An array; ``None`` is zero, or the input itself for a declared system."""
+    if isinstance(spec.initial_state, (InlineArraySpec, SideFileSpec)):
+        return context.array("initial_state")
+    return None
+
+
+def target(spec: d.TargetSpec, context: Lowering) -> q.Target:
+    match spec:
+        case d.VectorTargetSpec():
+            return q.VectorTarget("vector", context.array("target", "values"))
+        case d.LinearTargetSpec():
+            return q.LinearTarget("linear_map", context.array("target", "weights"))
+    return q.DeclaredTarget("declared", spec.name)
+
+
+def dictionary(spec: d.DictionarySpec, location: Location, context: Lowering) -> q.Dictionary:
+    if isinstance(spec, d.ListedDictionarySpec):
+        return listed(spec, location, context)
+    return q.DeclaredDictionary(
+        kind="declared",
+        atom_count=spec.atom_count,
+        bits=spec.bits,
+        learned=spec.learned,
+        shared_schedule=spec.schedule == "shared",
+    )
+
+
+def listed(
+    spec: d.ListedDictionarySpec, location: Location, context: Lowering
+) -> q.ListedDictionary:
+    return q.ListedDictionary(
+        kind="listed",
+        atoms=tuple(
+            _atom(atom, (*location, "atoms", index), context)
+            for index, atom in enumerate(spec.atoms)
+        ),
+        bits=spec.bits,
+        learned=spec.learned,
+        shared_schedule=spec.schedule == "shared",
+    )
+
+
+def _atom(spec: d.AtomSpec, location: Location, context: Lowering) -> q.Atom:
+    match spec:
+        case d.VectorAtomSpec():
+            return q.VectorAtom("vector", context.array(*location, "values"))
+        case d.LinearAtomSpec():
+            return q.LinearAtom("linear_map", context.array(*location, "weights"))
+    return q.QuantizedLinearAtom(
+        kind="quantized_linear",
+        codes=context.array(*location, "codes"),
+        scales=context.array(*location, "scales"),
+        zero_point=spec.zero_point,
+    )

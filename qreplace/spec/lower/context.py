@@ -1,0 +1,43 @@
+"""What the lowering of every block shares: arrays by location, premises, gathered descriptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from qreplace.premises import ABSENT, Premise, Term
+from qreplace.question import model as q
+from qreplace.spec.premises import PremiseSpec
+from qreplace.spec.resolve import Resolved
+
+
+@dataclass(slots=True)
+class Lowering:
+    """What lowering needs besides the block in hand, and the descriptions it gathers."""
+
+    resolved: Resolved
+    premises: dict[str, str] = field(default_factory=dict)
+
+    def array(self, *location: str | int) -> q.Array:
+        """The array named at a location."""
+        return self.resolved.arrays[location]
+
+    def optional_array(self, *location: str | int) -> q.Array | None:
+        """The array named at a location, if any."""
+        return self.resolved.arrays.get(location)
+
+    def premise(self, spec: PremiseSpec, path: str) -> Premise:
+        """A premise; its description is kept under ``path``."""
+        if spec.description:
+            self.premises[path] = spec.description
+        lower, upper = spec.value
+        return Premise("declared", lower, upper, spec.evidence, spec.source, spec.assumptions)
+
+    def optional(self, spec: PremiseSpec | None, path: str) -> Premise | None:
+        """A premise, or ``None`` where it is unavailable."""
+        return None if spec is None else self.premise(spec, path)
+
+    def term(self, spec: PremiseSpec | str | None, path: str) -> Term | None:
+        """A premise, explicitly absent, or unavailable."""
+        if isinstance(spec, str):
+            return ABSENT
+        return self.optional(spec, path)

@@ -1,0 +1,121 @@
+"""Lowering of what is known: floor, synthesis, metadata and tube."""
+
+from __future__ import annotations
+
+from qreplace.premises import Premise
+from qreplace.question import model as q
+from qreplace.spec.blocks import constants as c
+from qreplace.spec.blocks import dictionary as d
+from qreplace.spec.blocks import objective as o
+from qreplace.spec.lower.asked import listed
+from qreplace.spec.lower.context import Lowering
+from qreplace.spec.model import Spec
+from qreplace.spec.norms import describe
+
+
+def floor(spec: Spec, context: Lowering) -> q.Floor | None:
+    floor = spec.structural_floor
+    if floor is None:
+        return None
+    if isinstance(floor, c.ComputedFloorSpec):
+        return q.ComputedFloor("compute", floor.compute)
+    ends = [
+        _in_norm(context.optional(end, f"floor.{name}"), floor.norm, spec.objective.norm)
+        for name, end in (("lower", floor.lower), ("upper", floor.upper))
+    ]
+    return q.DeclaredFloor("declared", ends[0], ends[1], floor.covers)
+
+
+def _in_norm(premise: Premise | None, own: o.NormSpec | None, study: o.NormSpec) -> Premise | None:
+    """The premise, which says so where it was shown in another norm that bounds the right way."""
+    if premise is None or own is None or own == study:
+        return premise
+    note = f"shown in {describe(own)}, which bounds {describe(study)} on this side"
+    return Premise(
+        kind="declared",
+        lower=premise.lower,
+        upper=premise.upper,
+        evidence=premise.evidence,
+        source=premise.source,
+        assumptions=(*premise.assumptions, note),
+    )
+
+
+def _growth(spec: c.GrowthSpec | None, context: Lowering) -> q.Growth | None:
+    if spec is None:
+        return None
+    return q.Growth(context.premise(spec.rate, "synthesis.growth.rate"), spec.step_limit.value)
+
+
+def synthesis(spec: Spec, context: Lowering) -> q.Synthesis | None:
+    block = spec.synthesis
+    if block is None:
+        lifted = isinstance(spec.system, d.LiftedAffineSpec)
+        return q.ComputedSynthesis("computed") if lifted else None
+    if isinstance(block, c.ComputedSynthesisSpec):
+        return q.ComputedSynthesis("computed")
+    field_bound = context.optional(block.field_bound, "synthesis.field_bound")
+    lipschitz = context.optional(block.state_lipschitz, "synthesis.state_lipschitz")
+    growth = _growth(block.growth, context)
+    match block:
+        case c.ConstantSynthesisSpec():
+            constant = context.premise(block.constant, "synthesis.constant")
+            return q.ConstantSynthesis("constant", constant, field_bound, lipschitz, growth)
+        case c.HoelderSpec():
+            return q.HoelderSynthesis(
+                kind="hoelder",
+                field_bound=field_bound,
+                state_lipschitz=lipschitz,
+                exponent=block.exponent,
+                constant=context.optional(block.constant, "synthesis.constant"),
+                growth=growth,
+            )
+    return q.BoundedVariationSynthesis(
+        kind="bounded_variation",
+        field_bound=field_bound,
+        state_lipschitz=lipschitz,
+        time_variation=context.term(block.time_variation, "synthesis.time_variation"),
+        growth=growth,
+        difference_bound=context.optional(block.difference_bound, "synthesis.difference_bound"),
+        difference_lipschitz=context.optional(
+            block.difference_lipschitz, "synthesis.difference_lipschitz"
+        ),
+        difference_variation=context.term(
+            block.difference_variation, "synthesis.difference_variation"
+        ),
+    )
+
+
+def metadata(spec: c.MetadataSpec | None, context: Lowering) -> q.Metadata | None:
+    match spec:
+        case None:
+            return None
+        case c.NoMetadataSpec():
+            return q.NoMetadata("none")
+        case c.CoveringSpec():
+            return q.CoveringMetadata(
+                kind="covering",
+                sensitivity=context.optional(spec.sensitivity, "metadata.sensitivity"),
+                constant=context.optional(spec.constant, "metadata.constant"),
+                dimension=spec.dimension,
+            )
+    codes = sorted(
+        (
+            q.MetadataCode(
+                code.bits,
+                listed(code.dictionary, ("metadata", "codes", index, "dictionary"), context),
+            )
+            for index, code in enumerate(spec.codes)
+        ),
+        key=lambda code: code.bits,
+    )
+    return q.CodesMetadata("codes", tuple(codes))
+
+
+def tube(spec: c.TubeSpec | None, context: Lowering) -> q.Tube | None:
+    match spec:
+        case None:
+            return None
+        case c.WholeSpaceSpec():
+            return q.WholeSpaceTube("whole_space")
+    return q.DeclaredTube("declared", context.premise(spec.margin, "tube.margin"))
