@@ -77,9 +77,7 @@ def check(subject: Subject, claim: AffineLPClaim) -> tuple[ScopedBound, ...]:
 def _check_simplex(alpha: list[int], primal: SparseVector) -> None:
     denominator = _integer(primal.denominator, "/primal/denominator")
     require(all(a >= 0 for a in alpha), "a mixing weight is negative", "/primal/numerators")
-    require(
-        sum(alpha) == denominator, "the mixing weights do not sum to 1", "/primal/numerators"
-    )
+    require(sum(alpha) == denominator, "the mixing weights do not sum to 1", "/primal/numerators")
 
 
 def _check_dual_norm(norm: Norm, claim: AffineLPClaim, dimension: int) -> None:
@@ -137,9 +135,7 @@ def _check_indices(vector: SparseVector, size: int, pointer: str) -> None:
     ascending = all(a < b for a, b in zip(indices, indices[1:], strict=False))
     within = not indices or (indices[0] >= 0 and indices[-1] < size)
     require(ascending and within, "indices are not ascending within range", f"{pointer}/indices")
-    require(
-        _integer(vector.denominator, pointer) > 0, "a denominator is positive", f"{pointer}"
-    )
+    require(_integer(vector.denominator, pointer) > 0, "a denominator is positive", f"{pointer}")
 
 
 def _dense(vector: SparseVector, size: int, pointer: str) -> list[int]:

@@ -65,9 +65,7 @@ def frozen_step_rule(subject: Subject) -> DepthRule:
     if not isinstance(execution, QuantizedExecution) or execution.semantics != "write_back":
         raise Rejected("freezing is about full-state write-back")
     require(execution.grid.rounding == "nearest", "freezing needs nearest rounding")
-    require(
-        isinstance(execution.field_error, Absent), "freezing needs an exactly evaluated field"
-    )
+    require(isinstance(execution.field_error, Absent), "freezing needs an exactly evaluated field")
     require(subject.question.initial is None, "freezing is claimed from the initial state 0 only")
     require(execution.grid.step.power <= 1, "the cells shrink faster than the increments")
     return execution.grid.step

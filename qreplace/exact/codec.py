@@ -156,9 +156,7 @@ def _decode_tuple(kind: Any, document: Any, pointer: str) -> tuple[Any, ...]:
         item = arguments[0]
         return tuple(_decode(item, value, f"{pointer}/{i}") for i, value in enumerate(document))
     if len(document) != len(arguments):
-        raise Malformed(
-            f"needed {len(arguments)} items, received {len(document)}", pointer=pointer
-        )
+        raise Malformed(f"needed {len(arguments)} items, received {len(document)}", pointer=pointer)
     return tuple(
         _decode(item, value, f"{pointer}/{i}")
         for i, (item, value) in enumerate(zip(arguments, document, strict=True))

@@ -93,9 +93,7 @@ def limit_nesting(text: str, what: str = "document") -> None:
 
 def _parse_integer(text: str) -> int:
     if len(text) > MAX_INTEGER_DIGITS:
-        raise Malformed(
-            f"an integer of {len(text)} digits; at most {MAX_INTEGER_DIGITS} are read"
-        )
+        raise Malformed(f"an integer of {len(text)} digits; at most {MAX_INTEGER_DIGITS} are read")
     return int(text)
 
 

@@ -1,34 +1,42 @@
 """Integer matrix products by Kronecker substitution: many small integers in one large one.
 
-``n`` signed integers below ``2**(w-1)`` in absolute value are the base-``2**w`` digits of one
-Python integer; a linear combination of such integers is the linear combination of all digits at
+``n`` small signed integers are the base-``256**size`` digits of one Python integer; a linear combination of such integers is the linear combination of all digits at
 once, at the speed of CPython's long multiplication. ``product_plain`` is the reference that the
 packed product is tested against.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 from array import array
 from collections.abc import Sequence
 from operator import mul
 
 
-def pack(values: Sequence[int], width: int) -> int:
-    """``sum_i values[i] * 2**(width * i)``; ``width`` is a multiple of 8."""
-    size = width // 8
-    offset = 1 << (width - 1)
-    raw = b"".join([(value + offset).to_bytes(size, "little") for value in values])
-    return int.from_bytes(raw, "little") - offset * _repunit(len(values), width)
+_WORDS = {4: "I", 8: "Q"}
 
 
-def unpack(packed: int, count: int, width: int) -> list[int]:
-    """The ``count`` signed digits of ``packed``, each below ``2**(width-1)`` in absolute value."""
-    size = width // 8
-    offset = 1 << (width - 1)
-    raw = (packed + offset * _repunit(count, width)).to_bytes(count * size, "little")
-    if size == 8:
-        digits = array("Q", raw)
+def pack(values: Sequence[int], size: int) -> int:
+    """``sum_i values[i] * 256**(size * i)`` for values below ``128 * 256**(size-1)`` in size."""
+    offset = 1 << (8 * size - 1)
+    shifted = [value + offset for value in values]
+    if size in _WORDS:
+        words = array(_WORDS[size], shifted)
+        if sys.byteorder == "big":
+            words.byteswap()
+        raw = words.tobytes()
+    else:
+        raw = b"".join([value.to_bytes(size, "little") for value in shifted])
+    return int.from_bytes(raw, "little") - offset * _repunit(len(values), size)
+
+
+def unpack(packed: int, count: int, size: int) -> list[int]:
+    """The ``count`` signed digits of ``packed`` to base ``256**size``."""
+    offset = 1 << (8 * size - 1)
+    raw = (packed + offset * _repunit(count, size)).to_bytes(count * size, "little")
+    if size in _WORDS:
+        digits = array(_WORDS[size], raw)
         if sys.byteorder == "big":
             digits.byteswap()
         return [digit - offset for digit in digits]
@@ -38,26 +46,43 @@ def unpack(packed: int, count: int, width: int) -> list[int]:
     ]
 
 
-def _repunit(count: int, width: int) -> int:
-    return ((1 << (count * width)) - 1) // ((1 << width) - 1)
+@functools.lru_cache(maxsize=64)
+def _repunit(count: int, size: int) -> int:
+    return int.from_bytes((b"\x01" + bytes(size - 1)) * count, "little")
 
 
-def product(left: Sequence[Sequence[int]], right: Sequence[Sequence[int]]) -> list[list[int]]:
-    """``left @ right.T``, exactly: rows of both are the inner dimension.
+def product(matrix: Sequence[int], width: int, vectors: Sequence[Sequence[int]]) -> list[list[int]]:
+    """``matrix @ vector`` for every vector, exactly.
 
-    ``left`` has shape (m, p), ``right`` (n, p); the result has shape (m, n). The rows of ``right``
-    are packed, so the work is m * p multiplications of small by long integers.
+    ``matrix`` is flat in C order with ``width`` columns, each vector has ``width`` entries. The
+    columns of the matrix are packed, so a vector costs ``width`` multiplications of a small by a
+    long integer, whatever the number of rows.
     """
-    if not left or not right:
-        return [[] for _ in left]
-    largest = max((max(map(abs, row), default=0) for row in left), default=0)
-    bound = largest * max(sum(map(abs, row)) for row in right)
-    width = max(64, -(-(bound.bit_length() + 2) // 8) * 8)
-    columns = [pack(column, width) for column in zip(*right, strict=True)]
-    count = len(right)
-    return [unpack(sum(map(mul, row, columns)), count, width) for row in left]
+    if not matrix or not vectors:
+        return [[0] * (len(matrix) // width if width else 0) for _ in vectors]
+    rows = len(matrix) // width
+    largest = max(max(matrix), -min(matrix))
+    bound = largest * max(sum(map(abs, vector)) for vector in vectors)
+    size = (max(bound, largest).bit_length() + 2 + 7) // 8
+    size = 4 if size <= 4 else 8 if size <= 8 else size
+    columns = _pack_columns(matrix, width, size)
+    return [unpack(sum(map(mul, vector, columns)), rows, size) for vector in vectors]
 
 
-def product_plain(left: Sequence[Sequence[int]], right: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The same product, entry by entry."""
-    return [[sum(map(mul, row, other)) for other in right] for row in left]
+def _pack_columns(matrix: Sequence[int], width: int, size: int) -> list[int]:
+    if size not in _WORDS:
+        return [pack(matrix[i::width], size) for i in range(width)]
+    offset = 1 << (8 * size - 1)
+    words = array(_WORDS[size], [value + offset for value in matrix])
+    if sys.byteorder == "big":
+        words.byteswap()
+    shift = offset * _repunit(len(matrix) // width, size)
+    return [int.from_bytes(words[i::width].tobytes(), "little") - shift for i in range(width)]
+
+
+def product_plain(
+    matrix: Sequence[int], width: int, vectors: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """The same product, entry by entry: the reference."""
+    rows = [matrix[start : start + width] for start in range(0, len(matrix), width)]
+    return [[sum(map(mul, row, vector)) for row in rows] for vector in vectors]

@@ -90,3 +90,23 @@ def round_down(value: Fraction, bits: int) -> Fraction:
 def round_up(value: Fraction, bits: int) -> Fraction:
     """The smallest multiple of ``2**-bits`` not below ``value``."""
     return Fraction(-((-value.numerator << bits) // value.denominator), 1 << bits)
+
+
+def decimal_text(value: Fraction, *, up: bool, digits: int = 6) -> str:
+    """``value`` in decimals with ``digits`` significant digits, rounded up or down, for reading."""
+    if value == 0:
+        return "0"
+    size = abs(value)
+    exponent = len(str(size.numerator // size.denominator)) if size >= 1 else 0
+    if exponent == 0:
+        while size * 10 ** (1 - exponent) < 1:
+            exponent -= 1
+    places = max(0, digits - exponent)
+    scaled = value * 10**places
+    whole = -(-scaled.numerator // scaled.denominator) if up else (
+        scaled.numerator // scaled.denominator
+    )  # fmt: skip
+    text = str(abs(whole)).rjust(places + 1, "0")
+    if places:
+        text = (text[:-places] + "." + text[-places:]).rstrip("0").rstrip(".")
+    return "-" + text if whole < 0 else text

@@ -87,7 +87,10 @@ class AffineLPProducer:
         for method, tolerance, presolve in attempts:
             try:
                 solution = planes.refine(
-                    self._coordinate_oracle, tolerance=tolerance, presolve=presolve, rounds=MAX_ROUNDS
+                    self._coordinate_oracle,
+                    tolerance=tolerance,
+                    presolve=presolve,
+                    rounds=MAX_ROUNDS,
                 )
                 return self._finish(planes, method, planes.exact_bracket(solution))
             except ProducerFailed:

@@ -125,7 +125,9 @@ class _Score:
         self.centred = centred
         dimension = centred.shape[0]
         weights = getattr(norm, "weights", None)
-        self.scale = np.ones(dimension) if weights is None else np.array([float(w) for w in weights])
+        self.scale = (
+            np.ones(dimension) if weights is None else np.array([float(w) for w in weights])
+        )
         self.whole = isinstance(norm, (L1Norm, WeightedL1Norm, L2Norm))
         self.block = block_size(norm, dimension) if isinstance(norm, (BlockL2Norm, L2Norm)) else 1
 

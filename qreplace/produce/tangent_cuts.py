@@ -103,7 +103,9 @@ class TangentCuts:
         functionals = [self._functional(int(k), residuals[k]) for k in active]
         return Bracket(
             round_to_simplex(alpha, POINT_DENOMINATOR),
-            ExactVector([int(m * POINT_DENOMINATOR) for m in mu / mu.sum()], POINT_DENOMINATOR + 64),
+            ExactVector(
+                [int(m * POINT_DENOMINATOR) for m in mu / mu.sum()], POINT_DENOMINATOR + 64
+            ),
             functionals,
         )
 

@@ -8,7 +8,9 @@ that its bits denote; no float arithmetic is done on it here.
 from __future__ import annotations
 
 import ast
+import functools
 import math
+import operator
 import struct
 import sys
 from array import array
@@ -143,34 +145,30 @@ def _from_bit_patterns(
 ) -> ExactArray:
     """Sign, exponent and fraction by integer arithmetic; a common power of two below."""
     special = (1 << exponent_bits) - 1
-    fraction_mask = (1 << fraction_bits) - 1
     hidden = 1 << fraction_bits
+    fraction_mask = hidden - 1
     sign_bit = 1 << (exponent_bits + fraction_bits)
-    split = []
-    trailing: dict[int, int] = {}
-    for position, pattern in enumerate(patterns):
-        exponent = (pattern >> fraction_bits) & special
-        if exponent == special:
-            raise InputError(f"the {what} has a NaN or an infinity at flat index {position}")
-        significand = pattern & fraction_mask
-        if exponent:
-            significand |= hidden
-        else:
-            exponent = 1
-        if pattern & sign_bit:
-            significand = -significand
-        split.append((significand, exponent))
-        trailing[exponent] = trailing.get(exponent, 0) | significand
-    used = {e: bits for e, bits in trailing.items() if bits}
-    if not used:
-        return ExactArray(shape, [0] * len(split), 1)
-    # `x | y` keeps the lowest set bit of either, also for negative integers.
-    lowest = min(e + (bits & -bits).bit_length() - 1 for e, bits in used.items())
-    bias = (1 << (exponent_bits - 1)) - 1 + fraction_bits
-    power = lowest - bias
-    numerators = [
-        s << (e - lowest) if e >= lowest else s >> (lowest - e) for s, e in split
+    exponents = [(pattern >> fraction_bits) & special for pattern in patterns]
+    if special in exponents:
+        position = exponents.index(special)
+        raise InputError(f"the {what} has a NaN or an infinity at flat index {position}")
+    # A subnormal has exponent field 0, no hidden bit, and the scale of exponent field 1.
+    lowest = max(min(exponents, default=1), 1)
+    sizes = [
+        ((pattern & fraction_mask) | hidden) << (exponent - lowest)
+        if exponent
+        else pattern & fraction_mask
+        for pattern, exponent in zip(patterns, exponents, strict=True)
     ]
+    common = functools.reduce(operator.or_, sizes, 0)
+    if not common:
+        return ExactArray(shape, sizes, 1)
+    trailing = (common & -common).bit_length() - 1
+    numerators = [
+        -(size >> trailing) if pattern & sign_bit else size >> trailing
+        for size, pattern in zip(sizes, patterns, strict=True)
+    ]
+    power = lowest + trailing - ((1 << (exponent_bits - 1)) - 1 + fraction_bits)
     if power >= 0:
         return ExactArray(shape, [n << power for n in numerators], 1)
     return ExactArray(shape, numerators, 1 << -power)

@@ -369,8 +369,8 @@ class HoelderSynthesis:
     growth: Growth | None
 
     def __post_init__(self) -> None:
-        if not 0 < self.exponent <= 1:
-            raise Malformed("a Hölder exponent lies in (0, 1]")
+        if not 0 < self.exponent <= 1 or self.exponent.denominator > 64:
+            raise Malformed("a Hölder exponent is p/q in (0, 1] with q at most 64")
 
 
 Synthesis = ComputedSynthesis | ConstantSynthesis | BoundedVariationSynthesis | HoelderSynthesis
@@ -717,9 +717,7 @@ def _check_lifted(question: Question) -> None:
     if not isinstance(question.dictionary, ListedDictionary):
         raise Malformed("a lifted affine system needs its atoms", pointer="/dictionary")
     if question.synthesis is not None and not isinstance(question.synthesis, ComputedSynthesis):
-        raise Malformed(
-            "a lifted affine system determines its own constants", pointer="/synthesis"
-        )
+        raise Malformed("a lifted affine system determines its own constants", pointer="/synthesis")
     if isinstance(question.tube, DeclaredTube):
         raise Malformed("a lifted affine system needs no tube", pointer="/tube")
     linear = isinstance(question.target, LinearTarget)

@@ -36,9 +36,7 @@ def norm_bounds(norm: Norm, numerators: Sequence[int], denominator: int) -> Encl
         value = sum(map(mul, norm.weights, map(abs, numerators)), Fraction(0)) / denominator
     else:
         block = block_size(norm, len(numerators))
-        largest = max(
-            sum(map(mul, part, part)) for part in _blocks(numerators, block)
-        )
+        largest = max(sum(map(mul, part, part)) for part in _blocks(numerators, block))
         return sqrt_bounds(Fraction(largest, denominator * denominator))
     return value, value
 

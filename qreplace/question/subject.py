@@ -100,16 +100,18 @@ class Subject:
         """
         question = self.question
         if bits not in self._digests:
-            self._digests[bits] = _digest({
-                "type": "qreplace/problem/v1",
-                "horizon": encode(question.horizon),
-                "norm": encode(question.norm),
-                "inputs": encode(question.domain.inputs),
-                "initial": encode(question.initial),
-                "system": encode(question.system),
-                "target": encode(question.target),
-                "dictionary": encode(question.dictionary_for(bits)),
-            })
+            self._digests[bits] = _digest(
+                {
+                    "type": "qreplace/problem/v1",
+                    "horizon": encode(question.horizon),
+                    "norm": encode(question.norm),
+                    "inputs": encode(question.domain.inputs),
+                    "initial": encode(question.initial),
+                    "system": encode(question.system),
+                    "target": encode(question.target),
+                    "dictionary": encode(question.dictionary_for(bits)),
+                }
+            )
         return self._digests[bits]
 
     def execution_digest(self, bits: int) -> str:
@@ -201,12 +203,9 @@ class Subject:
             raise InputError(
                 f"{what} takes {width} inputs, the witnesses have {inputs.shape[1]} coordinates"
             )
-        rows = _rows(weights)
-        by_output = product(rows, _rows(inputs))
-        values = [row[t] for t in range(inputs.shape[0]) for row in by_output]
-        return ExactArray(
-            (inputs.shape[0] * outputs,), values, weights.denominator * inputs.denominator
-        )
+        by_witness = product(weights.numerators, width, _rows(inputs))
+        values = [value for row in by_witness for value in row]
+        return ExactArray((len(values),), values, weights.denominator * inputs.denominator)
 
     def _quantized(
         self, codes: ExactArray, scales: ExactArray, zero_point: int, what: str

@@ -28,7 +28,7 @@ from qreplace.spec.blocks.dictionary import (
     ListedDictionarySpec,
     VectorAtomSpec,
 )
-from qreplace.spec.blocks.execution import ExactCarrySpec, QuantizedExecutionSpec
+from qreplace.spec.blocks.execution import ExactCarrySpec, QuantizedExecutionSpec, WrapSpec
 from qreplace.spec.blocks.objective import FullDomainSpec, NormSpec
 from qreplace.spec.blocks.routing import PrescribedSpec, StateDependentSpec
 from qreplace.spec.depths import grid_findings
@@ -231,25 +231,6 @@ def _linear_inputs(spec: Spec) -> Findings:
         )
 
 
-def _shared_schedule(spec: Spec) -> Findings:
-    dictionaries: list[tuple[Location, str]] = [(("dictionary",), spec.dictionary.schedule)]
-    if isinstance(spec.metadata, CodesSpec):
-        dictionaries += [
-            (("metadata", "codes", i, "dictionary"), code.dictionary.schedule)
-            for i, code in enumerate(spec.metadata.codes)
-        ]
-    for location, schedule in dictionaries:
-        if schedule != "shared":
-            yield _contradiction(
-                (*location, "schedule"),
-                needed(
-                    "a schedule shared by all inputs: every theorem of this version assumes one",
-                    schedule,
-                    "State-driven selection belongs to routing.",
-                ),
-            )
-
-
 # --- floor, metadata, execution, routing, search ------------------------------------------------
 
 
@@ -349,6 +330,25 @@ def _carry(spec: Spec) -> Findings:
         )
 
 
+def _no_overflow(spec: Spec) -> Findings:
+    """An invariant that allows values beyond the range shows nothing."""
+    execution = spec.execution
+    if not isinstance(execution, QuantizedExecutionSpec):
+        return
+    overflow, limit = execution.overflow, execution.grid.limit
+    bound = overflow.no_overflow if isinstance(overflow, WrapSpec) else None
+    if bound is not None and limit is not None and bound.value[1] > limit:
+        yield _contradiction(
+            ("execution", "overflow", "no_overflow"),
+            needed(
+                f"a bound on every coordinate before it is written, at most the grid's limit "
+                f"{format_rational(limit)}"[:160],
+                format_rational(bound.value[1])[:40],
+                "Without the bound the values may wrap, and that is no error.",
+            ),
+        )
+
+
 def _event_times(spec: Spec) -> Findings:
     if not isinstance(spec.routing, (PrescribedSpec, StateDependentSpec)):
         return
@@ -384,12 +384,12 @@ CHECKS: tuple[Check, ...] = (
     Check(("system", "initial_state"), _initial_state),
     Check(("target", "dictionary", "metadata"), _atom_kinds),
     Check(("target", "system", "objective"), _linear_inputs),
-    Check(("dictionary", "metadata"), _shared_schedule),
     Check(("structural_floor",), _floor_bracket),
     Check(("structural_floor", "dictionary"), _simplex),
     Check(("synthesis",), _hoelder_exponent),
     Check(("metadata", "search"), _metadata_budgets),
     Check(("execution",), _carry),
+    Check(("execution",), _no_overflow),
     Check(("routing", "horizon"), _event_times),
     Check(("certificates",), _certificates),
     Check(("search", "metadata"), grid_findings),

@@ -81,7 +81,8 @@ def _cut(text: str) -> str:
 
 def pointer(location: Location) -> str:
     """The JSON Pointer (RFC 6901) of a location."""
-    return "".join(f"/{escape(str(token))}" for token in location)
+    text = "".join(f"/{escape(str(token))}" for token in location)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def to_problems(findings: Iterable[Finding], positions: Positions, file: str) -> list[Problem]:
@@ -100,7 +101,6 @@ def to_problems(findings: Iterable[Finding], positions: Positions, file: str) ->
             )
         )
     placed.sort(key=lambda problem: (problem.line or 0, problem.column or 0, problem.pointer))
-    left_out = len(placed) - MAX_FINDINGS
-    if left_out > 0:
-        placed[MAX_FINDINGS:] = [Problem(f"{left_out} further problems are not shown", file=file)]
+    if len(placed) > MAX_FINDINGS:
+        placed[MAX_FINDINGS:] = [Problem("further problems are not shown", file=file)]
     return placed

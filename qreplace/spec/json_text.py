@@ -11,6 +11,7 @@ import re
 
 from qreplace.exact.document import MAX_INTEGER_DIGITS
 from qreplace.spec.findings import Finding, Location, Place, Positions
+from qreplace.spec.reading import too_deep
 
 _TOKEN = re.compile(
     r'[ \t\r\n]*(?:("[^"\\]*(?:\\.[^"\\]*)*")|([{}\[\],:])|(-?[A-Za-z0-9.+-]+))', re.DOTALL
@@ -24,7 +25,7 @@ def explain_json(text: str, message: str) -> tuple[list[Finding], Positions]:
     if found:
         return found, positions
     if "nests deeper" in message:
-        return [Finding((), message, "too-deep")], positions
+        return [Finding((), too_deep(), "too-deep")], positions
     try:
         json.loads(text, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:

@@ -10,16 +10,25 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
 
-from qreplace.spec.findings import Finding, Location, needed, shown
+from qreplace.spec.findings import MAX_FINDINGS, Finding, Location, needed, shown
 from qreplace.spec.model import Spec
 from qreplace.spec.values import TAG_PREFIX
+
+MAX_ERRORS = 2 * MAX_FINDINGS
+"""Errors that are put into words; what is beyond is only said to exist."""
 
 REFERENCE = "See schemas/spec.v1.md."
 
 
 def findings_of(error: ValidationError, tree: Any) -> list[Finding]:
     """Every error of a validation, in plain words, located in ``tree``."""
-    return [_finding(item, tree) for item in error.errors(include_url=False)]
+    items = error.errors(include_url=False)[:MAX_ERRORS]
+    return [_finding(item, tree) for item in items if not _echoes(item)]
+
+
+def _echoes(item: Any) -> bool:
+    """Whether a list only counts as too short because its entries are wrong."""
+    return bool(item["type"] == "too_short" and len(item["input"]) >= item["ctx"]["min_length"])
 
 
 def _finding(item: Any, tree: Any) -> Finding:
@@ -29,7 +38,7 @@ def _finding(item: Any, tree: Any) -> Finding:
         below = tuple(context["at"])
         return Finding((*location, *below), context["text"], context["code"])
     if kind == "unknown_kind":
-        return _unknown_kind(item["msg"], location, value)
+        return _unknown_kind(item["msg"], location, value, tree)
     if kind == "missing":
         key = str(item["loc"][-1])
         message = f"missing key {key!r}. {REFERENCE}"
@@ -44,9 +53,14 @@ def _finding(item: Any, tree: Any) -> Finding:
     return Finding(location, _WORDS.get(kind, _other)(context, value, item), _CODES.get(kind, kind))
 
 
-def _unknown_kind(what: str, location: Location, value: Any) -> Finding:
+def _unknown_kind(what: str, location: Location, value: Any, tree: Any) -> Finding:
+    """An unknown kind: at its key, or at the bare word that stands for it."""
     if isinstance(value, dict) and "kind" in value:
-        return Finding((*location, "kind"), needed(what, shown(value["kind"])), "kind")
+        written = tree
+        for token in location:
+            written = written[token]
+        where = (*location, "kind") if isinstance(written, dict) else location
+        return Finding(where, needed(what, shown(value["kind"])), "kind")
     return Finding(location, needed(what, shown(value)), "kind")
 
 
@@ -80,6 +94,12 @@ _WORDS: dict[str, Any] = {
 }
 
 _CODES = {
+    "model_type": "type",
+    "model_attributes_type": "type",
+    "tuple_type": "type",
+    "int_type": "type",
+    "bool_type": "type",
+    "string_pattern_mismatch": "invalid",
     "literal_error": "choice",
     "enum": "choice",
     "greater_than_equal": "range",

@@ -192,4 +192,4 @@ def _rows(spec: Spec, dimension: int, resolved: Resolved) -> Findings:
             where, f"rows of length {dimension}: a weighted norm weighs every coordinate", rows
         )
     if isinstance(norm, BlockL2Spec) and width % norm.block:
-        yield wrong_shape(where, f"rows whose length {norm.block} divides", rows)
+        yield wrong_shape(where, f"rows whose length is a multiple of {norm.block}", rows)

@@ -168,7 +168,8 @@ SHA256_PATTERN = r"^[0-9a-f]{64}$"
 
 def _sha256(value: Any) -> str:
     if type(value) is not str or len(value) != 64 or not set(value) <= set("0123456789abcdef"):
-        raise fault(needed("a SHA-256 (64 lower-case hexadecimal digits)", shown(value)))
+        remedy = "" if type(value) is str else "Put it in quotes."
+        raise fault(needed("a SHA-256 (64 lower-case hexadecimal digits)", shown(value), remedy))
     return value
 
 

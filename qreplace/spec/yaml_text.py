@@ -164,22 +164,20 @@ class _Builder:
         if text in _TRUE or text in _FALSE:
             return text in _TRUE
         if _NOT_FINITE.fullmatch(text):
-            self.find(location, f"needed a finite exact number, received {text}", "number")
-            return None
+            return ExactText(text)  # refused, in its place, by whatever reads a number
         if _FLOAT.fullmatch(text) and not _INTEGER.fullmatch(text):
             return ExactText(text)
-        return self.integer(text, location)
+        return _integer(text)
 
-    def integer(self, text: str, location: Location) -> Any:
-        """The integer that a plain scalar denotes, or its text."""
-        decimal = _INTEGER.fullmatch(text) is not None
-        if not decimal and not _BASED.fullmatch(text):
-            return text
-        if len(text) > (MAX_INTEGER_DIGITS if decimal else MAX_INTEGER_DIGITS // 2):
-            message = f"an integer of {len(text)} digits; at most {MAX_INTEGER_DIGITS} are read"
-            self.find(location, message, "number")
-            return None
-        return int(text) if decimal else int(text, 0)
+
+def _integer(text: str) -> int | str:
+    """The integer that a plain scalar denotes, else its text; one that is too long stays text."""
+    decimal = _INTEGER.fullmatch(text) is not None
+    if not decimal and not _BASED.fullmatch(text):
+        return text
+    if len(text) > (MAX_INTEGER_DIGITS if decimal else MAX_INTEGER_DIGITS // 2):
+        return ExactText(text)
+    return int(text) if decimal else int(text, 0)
 
 
 def read_yaml(text: str) -> tuple[Any, list[Finding], Positions]:
@@ -200,6 +198,8 @@ def read_yaml(text: str) -> tuple[Any, list[Finding], Positions]:
         builder.positions.values[()] = (line, error.position - text.rfind("\n", 0, error.position))
         message = f"needed text, received the control character {error.character!r}"
         builder.findings.append(Finding((), message, "syntax"))
+    except ValueError as error:  # an escape beyond Unicode
+        builder.findings.append(Finding((), f"this is not YAML: {error}"[:200], "syntax"))
     except YAMLError as error:
         builder.findings.append(Finding((), f"this is not YAML: {error}"[:200], "syntax"))
     return builder.tree, builder.findings, builder.positions

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictInt
+from pydantic import Field, StrictInt, field_validator
 
 from qreplace.question.model import MAX_ATOMS
 from qreplace.spec.blocks.array import ArraySpec, ScalesSpec
-from qreplace.spec.values import Bits, Block, Flag, Text, bare, choose, integer, kinds, tag
+from qreplace.spec.findings import needed
+from qreplace.spec.values import Bits, Block, Flag, Text, bare, choose, fault, integer, kinds, tag
 
 
 class LiftedAffineSpec(Block):
@@ -109,6 +110,18 @@ class _Dictionary(Block):
     bits: Bits
     learned: Flag
     schedule: Literal["shared", "input_dependent"] = "shared"
+
+    @field_validator("schedule")
+    @classmethod
+    def _shared(cls, value: str) -> str:
+        if value != "shared":
+            message = needed(
+                "a schedule shared by all inputs: every theorem of this version assumes one",
+                value,
+                "State-driven selection belongs to routing.",
+            )
+            raise fault(message, code="contradiction")
+        return value
 
 
 class ListedDictionarySpec(_Dictionary):

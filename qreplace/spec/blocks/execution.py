@@ -100,7 +100,7 @@ class SaturateSpec(Block):
 
 
 class WrapSpec(Block):
-    """T4.9: two's complement; ``no_overflow`` bounds every value before it is written."""
+    """T4.9: two's complement; ``no_overflow`` bounds every coordinate before it is written."""
 
     kind: Literal["wrap"]
     no_overflow: Norm | None = None

@@ -39,6 +39,7 @@ class Labels:
 
 
 def labels(spec: Spec, premises: dict[str, str]) -> Labels:
+    """The texts of a specification; ``premises`` are the descriptions gathered while lowering."""
     target, floor = spec.target, spec.structural_floor
     codes = spec.metadata.codes if isinstance(spec.metadata, c.CodesSpec) else ()
     listed = spec.dictionary if isinstance(spec.dictionary, d.ListedDictionarySpec) else None

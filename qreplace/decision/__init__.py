@@ -1,0 +1,1 @@
+"""The decision (theory T11): exact, standard library only, the same in engine and checker."""

@@ -1,0 +1,123 @@
+"""The sentences of a verdict: what was asked, why it is open, what is not shown (QR Table 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from qreplace.claims import Claim, claim_kind
+from qreplace.decision.evaluate import reasons_at
+from qreplace.exact.rational import decimal_text
+from qreplace.floor.bracket import bracket
+from qreplace.premises import Absent
+from qreplace.question.model import (
+    BoundedVariationSynthesis,
+    ExactExecution,
+    FullDomain,
+    NoMetadata,
+    NoRouting,
+    QuantizedExecution,
+    Question,
+    Unbounded,
+)
+
+if TYPE_CHECKING:
+    from qreplace.decision.search import Search
+
+NOT_SHOWN_BY_KIND = {
+    "affine_lp": "affine_lp: the bracket is exact for the lifted witnesses; it says nothing about "
+    "inputs between them and nothing about any particular optimiser",
+    "schedule_error": "schedule_error: the error of this one schedule on the witnesses; not that a "
+    "better schedule does not exist",
+    "frozen": "frozen: the declared grid and rounding never move the state; not what another kernel "
+    "or an undocumented accumulator does",
+}
+
+
+def asked(question: Question) -> list[str]:
+    """Explicit ``none`` and ``exact`` declarations: part of what is asked, repeated up front."""
+    found = []
+    if isinstance(question.execution, ExactExecution):
+        found.append("exact execution")
+    if isinstance(question.execution, QuantizedExecution):
+        if isinstance(question.execution.field_error, Absent):
+            found.append("exactly evaluated fields")
+        if isinstance(question.execution.initial_error, Absent):
+            found.append("exact initial state")
+        if isinstance(question.execution.overflow, Unbounded):
+            found.append("registers as wide as needed")
+    if isinstance(question.metadata, NoMetadata):
+        found.append("no metadata")
+    if isinstance(question.routing, NoRouting):
+        found.append("no routing")
+    synthesis = question.synthesis
+    if isinstance(synthesis, BoundedVariationSynthesis):
+        if isinstance(synthesis.time_variation, Absent):
+            found.append("fields that do not depend on time")
+    if question.scope == "path":
+        found.append("the whole path")
+    return found
+
+
+def not_shown(question: Question, claims: Sequence[Claim], verdict: str) -> list[str]:
+    """What the verdict and its certificates do not establish."""
+    kinds = list(dict.fromkeys(claim_kind(claim) for claim in claims))
+    found = [NOT_SHOWN_BY_KIND[kind] for kind in kinds]
+    if question.domain.kind == "witnesses":
+        found.append("domain: the verdict is about the named witnesses, not about every input")
+    elif isinstance(question.domain, FullDomain) and question.domain.covering is None:
+        found.append(
+            "domain: no covering remainder is declared, so witness upper ends do not count"
+        )
+    if isinstance(question.execution, ExactExecution):
+        found.append("execution: rounding, overflow and kernels are not part of this question")
+    if verdict.endswith("impossible"):
+        found.append(
+            "impossibility is about this dictionary and target; another library may do better"
+        )
+    elif verdict.endswith("feasible"):
+        found.append(
+            "feasibility is an error bound; it is no statement about task accuracy or speed"
+        )
+    found.append("costs are declared proxies, not measurements")
+    return found
+
+
+def unresolved_reasons(search: Search) -> list[str]:
+    """Why nothing was decided, and what would resolve it."""
+    bits = search.easiest[0]
+    depth = search.grid[-1].last
+    missing = []
+    for route in search.routes(bits):
+        missing.extend(reasons_at(route, depth))
+    found = [f"missing: {reason}" for reason in dict.fromkeys(missing)]
+    ends = search.environment(bits).ends
+    floor = bracket(ends, certified=False)
+    threshold = search.threshold
+    if not any(end.side == "upper" for end in ends):
+        found.append("there is no upper end: request a floor engine or declare a bracket")
+    limit = threshold.impossible
+    if floor.lower is not None and limit is not None and floor.lower.value > limit:
+        found.append(
+            f"the floor {decimal_text(floor.lower.value, up=False)} exceeds the tolerance: with exact "
+            "execution no large depth could meet it, but the declared execution is not bounded "
+            "tightly enough to say so"
+        )
+    elif floor.upper is not None and floor.upper.value <= threshold.feasible:
+        found.append(
+            "the floor's upper end meets the tolerance but the radii are too large at every "
+            "searched depth: search deeper, or tighten the largest radius"
+        )
+    elif floor.upper is not None:
+        found.append(
+            "the floor's bracket does not lie on one side of the tolerance: a tighter bracket "
+            "would resolve it"
+        )
+    closest = search.closest()
+    if closest is not None:
+        where, value = closest
+        found.append(
+            f"the smallest upper end found is {decimal_text(value, up=True)} at depth {where}; the "
+            f"tolerance is {decimal_text(threshold.feasible, up=False)}"
+        )
+    return found or ["nothing that was declared or checked decides the question"]

@@ -1,0 +1,1 @@
+"""The structural-floor bracket, from checked bounds and declared premises, kept apart."""

@@ -1,0 +1,121 @@
+"""A radius as an object: a function of depth with its premises, its gaps and its conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from qreplace.premises import Evidence, Premise, weakest
+from qreplace.radii.depth_function import DepthSum, Monomial
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An upper end of a premise or a recomputed number, as a radius uses it."""
+
+    name: str
+    value: Fraction
+    evidence: Evidence
+    declared: bool
+
+    @classmethod
+    def of(cls, name: str, premise: Premise) -> Constant:
+        """The unfavourable (upper) end of a declared premise."""
+        return cls(name, premise.upper, premise.evidence, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The radius on depths ``first..last`` (no end when ``last`` is None)."""
+
+    first: int
+    last: int | None
+    sum: DepthSum
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Depths at which there is no radius, and why."""
+
+    first: int
+    last: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition ``sum(D) <= limit`` without which the radius says nothing."""
+
+    sum: DepthSum
+    limit: Fraction
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Radius:
+    """A certified-by-its-premises upper bound, as a function of depth.
+
+    ``ceiling``: the radius says nothing at depths where it is not strictly below this number
+    (theory T4.8). ``formula`` cites the theory digest. ``declared`` names the declared premises it rests on;
+    ``evidence`` is the weakest label among everything it uses.
+    """
+
+    name: str
+    formula: str
+    evidence: Evidence
+    declared: tuple[str, ...]
+    pieces: tuple[Piece, ...]
+    gaps: tuple[Gap, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    ceiling: Fraction | None = None
+
+
+def unavailable(name: str, reason: str) -> Radius:
+    """A radius that is missing at every depth."""
+    return Radius(name, "", Evidence.UNAVAILABLE, (), (), (Gap(1, None, reason),))
+
+
+def everywhere(name: str, formula: str, total: DepthSum, used: Premises) -> Radius:
+    """A radius with one formula for every depth."""
+    return Radius(
+        name, formula, used.evidence, used.declared, (Piece(1, None, total),), (), used.guards
+    )
+
+
+@dataclass
+class Premises:
+    """Collects what a formula uses: labels, declared names, guards, and what is missing."""
+
+    used: list[Constant] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    conditions: list[Guard] = field(default_factory=list)
+
+    def need(self, name: str, constant: Constant | None) -> Fraction:
+        """The constant's value; records it, or records that it is missing (and returns 0)."""
+        if constant is None or constant.evidence is Evidence.UNAVAILABLE:
+            self.missing.append(name)
+            return Fraction(0)
+        self.used.append(constant)
+        return constant.value
+
+    @property
+    def evidence(self) -> Evidence:
+        """The weakest label used."""
+        return weakest([constant.evidence for constant in self.used])
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The declared premises used, sorted."""
+        return tuple(sorted({constant.name for constant in self.used if constant.declared}))
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """The conditions collected."""
+        return tuple(self.conditions)
+
+
+def monomial(coefficient: Fraction, power: Fraction | int = 0, *factors: object) -> DepthSum:
+    """A one-term sum; an exactly zero coefficient gives the empty sum."""
+    if coefficient == 0:
+        return DepthSum(())
+    return DepthSum((Monomial(coefficient, power, tuple(factors)),))  # type: ignore[arg-type]
