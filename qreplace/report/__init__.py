@@ -1,0 +1,1 @@
+"""Reports: JSON, CSV, Markdown, HTML and figures, all from one decision document."""
