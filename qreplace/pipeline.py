@@ -30,7 +30,7 @@ from qreplace.spec import LoadedSpec, load_spec
 from qreplace.version import __version__
 
 MAX_SCHEDULE_DEPTHS = 96
-"""Schedules are searched at every grid depth while there are at most this many, else at a spread."""
+"""Schedules are searched at every grid depth up to this many, else at a spread of them."""
 MAX_SCHEDULE_STEPS = 4096
 """Beyond this depth the closed-form radius P_D is already small and no schedule is searched."""
 
@@ -69,7 +69,8 @@ class Study:
         document["engine"] = __version__
         if document["plan"] is not None:
             document["plan"] = self._labelled_plan(document["plan"])
-        return with_companions(document)
+        companions: dict[str, Any] = with_companions(document)
+        return companions
 
     def _labelled_plan(self, plan: dict[str, Any]) -> dict[str, Any]:
         """The plan with the names and recipes that the specification gives its atoms."""

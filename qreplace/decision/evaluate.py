@@ -173,7 +173,7 @@ def outward(value: Fraction, *, up: bool) -> Fraction:
 
 def reasons_at(route: Route, depth: int) -> list[str]:
     """Why a route says nothing at ``depth``; empty when it does."""
-    found = []
+    found: list[str] = []
     for radius in route.radii:
         piece = _piece(radius, depth, depth)
         if isinstance(piece, Answer):

@@ -55,7 +55,8 @@ def parse_rational(text: str, pointer: str = "") -> Fraction:
         )
     value = Fraction(int((whole + decimals) or "0"))
     shift = int(exponent) - len(decimals)
-    value = value * 10**shift if shift >= 0 else value / 10**-shift
+    factor = Fraction(10) ** abs(shift)
+    value = value * factor if shift >= 0 else value / factor
     return -value if sign == "-" else value
 
 

@@ -46,7 +46,7 @@ class NumericLifting:
             raise ProducerFailed("the entries are too large to lift in floats")
         self.matrix: Floats = np.array(matrix, dtype=np.float64)
         try:
-            self.inverse: Floats = np.linalg.inv(self.matrix)
+            self.inverse: Floats = np.asarray(np.linalg.inv(self.matrix), dtype=np.float64)
         except np.linalg.LinAlgError:
             raise ProducerFailed("the basis is singular") from None
         if not np.all(np.isfinite(self.inverse)):
@@ -113,7 +113,7 @@ def _reconstruct(values: list[int], bits: int, denominator_bits: int) -> ExactVe
     denominator = _denominator(mixed, bits, denominator_bits)
     half = 1 << (bits - 1)
     near = 1 << (bits - denominator_bits)
-    numerators = []
+    numerators: list[int] = []
     for value in values:
         scaled = value * denominator
         if abs(scaled - ((scaled + half) >> bits << bits)) > near:

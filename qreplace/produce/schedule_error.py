@@ -114,7 +114,7 @@ class ScheduleProducer:
             winner = int(np.argmin(errors))
             if not errors[winner] < error * (1 - 1e-12):
                 return counts
-            counts, error = options[winner], float(errors[winner])
+            counts, error = np.asarray(options[winner]), float(errors[winner])
 
 
 class _Score:
@@ -165,7 +165,7 @@ def round_counts(weights: Floats, depth: int) -> Counts:
     """The largest-remainder rounding of ``depth`` times normalised weights."""
     scaled = np.maximum(weights, 0.0)
     scaled = scaled / scaled.sum() * depth
-    counts = np.floor(scaled).astype(np.int64)
+    counts: Counts = np.floor(scaled).astype(np.int64)
     order = np.argsort(counts - scaled, kind="stable")
     counts[order[: depth - int(counts.sum())]] += 1
     return counts

@@ -87,7 +87,9 @@ class TangentCuts:
         """The bracket at Newton's limit; ``None`` when the optimality conditions are not met."""
         count = self._centred.shape[2]
         duals = np.maximum(-solution.row_duals[: len(self._owner)], 0.0)
-        weight = np.bincount(np.array(self._owner), weights=duals, minlength=self.blocks)
+        weight: Floats = np.bincount(
+            np.array(self._owner), weights=duals, minlength=self.blocks
+        ).astype(np.float64)
         support = np.flatnonzero(solution.values[:count] > 1e-7)
         active = np.flatnonzero(weight > 1e-7)
         if active.size == 0 or support.size == 0:

@@ -70,7 +70,7 @@ class LiftedProblem:
         """
         chosen = range(len(self.atoms)) if atoms is None else atoms
         columns = ([self.atoms[j][i] for i in indices] for j in chosen)
-        reach = max(sum(map(mul, functional, column)) for column in columns)
+        reach: int = max(sum(map(mul, functional, column)) for column in columns)
         return sum(map(mul, functional, (self.target[i] for i in indices))) - reach
 
     @cached_property

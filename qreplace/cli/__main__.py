@@ -1,0 +1,79 @@
+"""``qreplace``: entry point, and the one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from qreplace.cli import check, gate, serve, spec, study
+from qreplace.errors import QReplaceError, SpecError
+from qreplace.version import __version__
+
+app = typer.Typer(
+    name="qreplace",
+    help="Can more low-bit steps replace the missing precision? Answered before training, "
+    "with a proof that anyone can re-check.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"qreplace {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+app.command("init")(spec.init)
+app.command("validate")(spec.validate)
+app.command("decide")(study.decide)
+app.command("gate")(gate.gate)
+app.command("certify")(study.certify)
+app.command("check")(check.check)
+app.command("explain")(study.explain)
+app.command("schema")(spec.schema)
+app.command("serve")(serve.serve)
+
+
+def main() -> None:
+    """Run a command; errors of ours print their message and give their exit code."""
+    try:
+        app()
+    except QReplaceError as error:
+        report_error(error)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+
+
+def report_error(error: QReplaceError) -> None:
+    """Print an error for people, or as one JSON object when ``--json`` was asked for."""
+    if "--json" in sys.argv:
+        document: dict[str, object] = {"error": error.code, "message": str(error)}
+        if isinstance(error, SpecError):
+            document["problems"] = [
+                {"pointer": p.pointer, "line": p.line, "message": p.message} for p in error.problems
+            ]
+        print(json.dumps(document, ensure_ascii=False))
+        return
+    print(f"{error.title.lower()}:", file=sys.stderr)
+    print(str(error), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

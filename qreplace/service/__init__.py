@@ -1,0 +1,1 @@
+"""The HTTP service: the same engine and the same study ids as Python and the command line."""
