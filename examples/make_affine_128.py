@@ -34,8 +34,8 @@ def specification() -> str:
     target = [[numbers.below(129) - 64 for _ in range(WIDTH)] for _ in range(WIDTH)]
     inputs = [[numbers.below(65) - 32 for _ in range(WIDTH)] for _ in range(WITNESSES)]
     lines = [
-        "# Written by make_affine_128.py. Sixteen signed 4-bit 8 x 8 maps, sixteen witnesses: a lifted",
-        "# target of dimension 128, as in QR 8.4 (whose own numbers are not published).",
+        "# Written by make_affine_128.py. Sixteen signed 4-bit 8 x 8 maps on sixteen witnesses: a",
+        "# lifted target of dimension 128, as in QR 8.4 (whose own numbers are not published).",
         "format: qreplace/spec/v1",
         "title: 128-dimensional lifted affine instance",
         "",
@@ -68,7 +68,9 @@ def specification() -> str:
              for w in row]
             for row in target
         ]  # fmt: skip
-        lines.append(f"    - {{kind: quantized_linear, name: atom-{index:02d}, scales: 1/7, codes: [")
+        lines.append(
+            f"    - {{kind: quantized_linear, name: atom-{index:02d}, scales: 1/7, codes: ["
+        )
         lines += [f"        [{', '.join(map(str, row))}]," for row in codes]
         lines.append("      ]}")
     lines += [

@@ -1,4 +1,4 @@
-"""Write the three specifications of this example from ``data/SHA256SUMS`` and ``data/recipes.json``.
+"""Write this example's three specifications from ``SHA256SUMS`` and ``recipes.json`` in ``data``.
 
 Run it after ``build.py``; the result is checked in, and a test keeps the two equal.
 """
@@ -26,7 +26,7 @@ STUDIES = {
     "unresolved": (
         "0.044",
         "{from: 1, to: 16}",
-        "A quarter of the block's own output (RMS 0.1739 with its bias), searched to depth 16 only.",
+        "A quarter of the block's output (RMS 0.1739 with its bias), searched to depth 16 only.",
     ),
 }
 
@@ -45,7 +45,7 @@ def specification(tolerance: str, depths: str, reason: str) -> str:
     lines = [
         "# Written by write_specs.py; README.md says where the data and the tolerance come from.",
         "format: qreplace/spec/v1",
-        f"title: MiniLM attention output projection, sixteen 4-bit versions, error at most {tolerance}",
+        f"title: MiniLM attention output projection in 4-bit versions, error at most {tolerance}",
         f"notes: {json.dumps(reason)}",
         "",
         "objective:",

@@ -19,10 +19,9 @@ class _CallablePackage(ModuleType):
     """The package with a call: re-check a bundle given as bytes or as a path."""
 
     def __call__(self, bundle: bytes | str | Path) -> Report:
-        from qreplace.check.__main__ import check_bundle
+        from qreplace.check.__main__ import check_bundle, read_file
 
-        data = bundle if isinstance(bundle, bytes) else Path(bundle).read_bytes()
-        return check_bundle(data)
+        return check_bundle(bundle if isinstance(bundle, bytes) else read_file(Path(bundle)))
 
 
 sys.modules[__name__].__class__ = _CallablePackage

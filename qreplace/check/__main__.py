@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,10 @@ VERDICT_FORMAT = "qreplace/verdict/v1"
 
 ENGINES_WITH_KNOWN_FAULTS: dict[str, str] = {}
 """Engine versions whose bundles need re-deciding, with the fault; none is known."""
+
+_FAULTS = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError,
+           ValueError)  # fmt: skip
+"""What only a fault of ours raises: nothing is accepted, and the exit code says whose fault it is."""
 
 _TEXT_KEYS = ("reasons", "not_shown", "weakest", "asked")
 """Wording may change between engine versions; everything else may not."""
@@ -149,13 +154,14 @@ def _compare_verdicts(bundle: Bundle, recomputed: dict[str, Any]) -> list[str]:
     stored = read_json(bundle.verdict, what="verdict")
     if not isinstance(stored, dict):
         raise Malformed("the verdict is not an object")
-    for key in sorted(stored.keys() | recomputed.keys()):
-        if key in _TEXT_KEYS and bundle.engine != __version__:
-            continue
-        if stored.get(key) != recomputed.get(key):
-            raise Rejected(f"the stored verdict differs from the recomputed one in {key!r}")
-    if bundle.engine == __version__:
+    if canonical_bytes(stored) != bundle.verdict:
         raise Rejected("the stored verdict is not in canonical form")
+    for key in sorted(stored.keys() | recomputed.keys()):
+        if key in _TEXT_KEYS and key in stored and bundle.engine != __version__:
+            continue
+        # Compared as bytes: to Python 1 and True are equal, to a reader they are not.
+        if canonical_bytes(stored.get(key)) != canonical_bytes(recomputed.get(key)):
+            raise Rejected(f"the stored verdict differs from the recomputed one in {key!r}")
     notes.append(f"worded by engine {bundle.engine}, re-checked by {__version__}")
     return notes
 
@@ -222,7 +228,7 @@ def check_claim_file(data: bytes, question: Question, arrays: dict[str, bytes]) 
 
 def check_file(path: Path, question: Path | None, arrays: Path | None) -> Report:
     """Check the file at ``path``: a bundle, or a claim with the question it is about."""
-    data = _read(path)
+    data = read_file(path)
     if data[:2] == b"PK":
         if question is not None:
             raise InputError("a bundle holds its own question", remedy="Leave out --question.")
@@ -231,7 +237,7 @@ def check_file(path: Path, question: Path | None, arrays: Path | None) -> Report
         raise InputError(
             f"{path.name} is not a bundle", remedy="A claim needs --question FILE to be checked."
         )
-    body = _read(question)
+    body = read_file(question)
     if body[:2] == b"PK":
         bundle = read_bundle(body)
         return check_claim_file(data, read_question(bundle.question), bundle.arrays)
@@ -243,10 +249,11 @@ def _array_folder(folder: Path | None) -> dict[str, bytes]:
         return {}
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder of arrays")
-    return {path.stem: _read(path) for path in sorted(folder.glob("*.npy"))}
+    return {path.stem: read_file(path) for path in sorted(folder.glob("*.npy"))}
 
 
-def _read(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
+    """The bytes of a file; raises ``InputError`` when it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -263,7 +270,12 @@ def render(report: Report) -> str:
         lines.append(f"evidence: {report.evidence}")
     lines.extend(f"note: {text}" for text in report.notes)
     lines.append("note: hashes show consistency, not authorship")
-    return "\n".join(lines)
+    return "\n".join(map(_printable, lines))
+
+
+def _printable(text: str) -> str:
+    """One line without control characters: a document's own texts must not forge a report."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -291,9 +303,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.json:
             print(json.dumps({"error": word, "reason": str(error)}))
         else:
-            print(f"{word}: {error}", file=sys.stderr)
+            print(f"{word}: {_printable(str(error))}", file=sys.stderr)
         return error.exit_code
-    except (RecursionError, MemoryError) as error:
+    except _FAULTS as error:
+        traceback.print_exc()
         print(f"failed: {type(error).__name__}", file=sys.stderr)
         return 5
     print(json.dumps(report.document(), ensure_ascii=False) if options.json else render(report))

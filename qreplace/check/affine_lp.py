@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from qreplace.check.bounds import EVERY_DEPTH, ScopedBound, require
+from qreplace.check.bounds import EVERY_DEPTH, ScopedBound, require, require_code
 from qreplace.claims import claim_digest
 from qreplace.claims.affine_lp import AffineLPClaim, SparseVector
 from qreplace.errors import Rejected
@@ -37,6 +37,7 @@ from qreplace.question.subject import Subject
 
 def check(subject: Subject, claim: AffineLPClaim) -> tuple[ScopedBound, ...]:
     """The lower and the upper bound that the claim proves, recomputed; raises ``Rejected``."""
+    require_code(subject.question, claim.code)  # 1
     digest = subject.problem_digest(claim.code)
     require(claim.subject == digest, "the claim is about another question", "/subject")  # 1
     problem = subject.lifted(claim.code)

@@ -11,12 +11,19 @@ from typing import Literal
 
 from qreplace.errors import Rejected
 from qreplace.premises import Evidence
+from qreplace.question.model import CodesMetadata, Question
 
 
 def require(condition: bool, reason: str, pointer: str = "") -> None:
     """Raise ``Rejected`` with the reason unless the obligation holds."""
     if not condition:
         raise Rejected(reason, pointer=pointer)
+
+
+def require_code(question: Question, code: int) -> None:
+    """Raise ``Rejected`` unless a dictionary runs at ``code`` metadata bits."""
+    known = not isinstance(question.metadata, CodesMetadata) or code in question.codes
+    require(known and code >= 0, "the question has no dictionary at this code", "/code")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ error is the target's norm.
 Obligations, numbered as in ``schemas/frozen.v1.md``:
 
 1. the claim's subject is this question's problem *and* execution at the claim's code;
-2. execution is write-back with nearest rounding, exact field evaluation, initial state 0;
+2. execution is write-back with nearest rounding, exact field evaluation, and starts exactly at 0;
 3. every increment ``|b_ij| / D`` is strictly below half a cell at ``first_depth`` and hence (cells
    that shrink no faster than ``1/D``) at every later depth;
 4. the target's norm, enclosed, has the claimed ends.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from qreplace.check.bounds import DepthSet, ScopedBound, require
+from qreplace.check.bounds import DepthSet, ScopedBound, require, require_code
 from qreplace.claims import claim_digest
 from qreplace.claims.frozen import FrozenClaim
 from qreplace.errors import Rejected
@@ -28,6 +28,7 @@ from qreplace.question.subject import Subject
 
 def check(subject: Subject, claim: FrozenClaim) -> tuple[ScopedBound, ...]:
     """Lower and upper bounds on the executed error from ``first_depth`` on; raises ``Rejected``."""
+    require_code(subject.question, claim.code)  # 1
     digest = subject.execution_digest(claim.code)
     require(claim.subject == digest, "the claim is about another question", "/subject")  # 1
     step = frozen_step_rule(subject)  # 2
@@ -67,5 +68,6 @@ def frozen_step_rule(subject: Subject) -> DepthRule:
     require(execution.grid.rounding == "nearest", "freezing needs nearest rounding")
     require(isinstance(execution.field_error, Absent), "freezing needs an exactly evaluated field")
     require(subject.question.initial is None, "freezing is claimed from the initial state 0 only")
+    require(isinstance(execution.initial_error, Absent), "freezing needs an exact initial state")
     require(execution.grid.step.power <= 1, "the cells shrink faster than the increments")
     return execution.grid.step

@@ -11,7 +11,7 @@ Obligations, numbered as in ``schemas/schedule_error.v1.md``:
 
 from __future__ import annotations
 
-from qreplace.check.bounds import DepthSet, ScopedBound, require
+from qreplace.check.bounds import DepthSet, ScopedBound, require, require_code
 from qreplace.claims import claim_digest
 from qreplace.claims.schedule_error import ScheduleErrorClaim
 from qreplace.premises import Evidence
@@ -21,6 +21,7 @@ from qreplace.question.subject import Subject
 
 def check(subject: Subject, claim: ScheduleErrorClaim) -> tuple[ScopedBound, ...]:
     """The upper bound on the ideal error at depth ``sum(counts)``; raises ``Rejected``."""
+    require_code(subject.question, claim.code)  # 1
     digest = subject.problem_digest(claim.code)
     require(claim.subject == digest, "the claim is about another question", "/subject")  # 1
     problem = subject.lifted(claim.code)

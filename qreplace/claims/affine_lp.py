@@ -34,6 +34,6 @@ class AffineLPClaim:
     dual: SparseVector
     """The dual witness lambda, dual norm at most 1."""
     dual_block_norms: tuple[Fraction, ...]
-    """For block l2: upper bounds of the l2 norms of lambda's nonzero blocks, in order; else empty."""
+    """For block l2: upper bounds of the l2 norms of lambda's nonzero blocks; else empty."""
     lower: Fraction
     upper: Fraction

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,16 @@ MAX_BUNDLE_BYTES = 1 << 30
 MAX_MEMBERS = 100_000
 _NAME = re.compile(
     r"(question|verdict|manifest)\.json|claims/[0-9a-f]{64}\.json|arrays/[0-9a-f]{64}\.npy"
+)
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    NotImplementedError,  # versions and methods that zipfile does not know
+    RuntimeError,  # encrypted members
+    ValueError,  # offsets before the start, names that are not UTF-8
+    struct.error,
+    EOFError,
+    OSError,
 )
 _TIME = (1980, 1, 1, 0, 0, 0)
 
@@ -119,10 +130,12 @@ def _members(data: bytes) -> dict[str, bytes]:
             entries = archive.infolist()
             if len(entries) > MAX_MEMBERS:
                 raise Malformed(f"the bundle has more than {MAX_MEMBERS} members")
+            if sum(entry.file_size for entry in entries) > len(data):
+                raise Malformed("the members are larger than the bundle that should hold them")
             for entry in entries:
                 _check_entry(entry, members)
                 members[entry.filename] = archive.read(entry)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+    except _DAMAGED as error:
         raise Malformed(f"the bundle is not a readable ZIP file: {error}") from None
     return members
 

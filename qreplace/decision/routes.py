@@ -116,7 +116,7 @@ def _upper_routes(question: Question, env: Environment, end: End) -> list[Route]
     if question.scope == "path" and end.objective == "endpoint":
         tail.append(unavailable("path", "an endpoint upper end says nothing about the path"))
     if end.quantity == "executed_error":
-        return [Route("upper", end, _present(tail))]
+        return [Route("upper", end, _present([*_as_executed(question, env), *tail]))]
     shared = [env.metadata, env.arithmetic, env.routing, *tail]
     if end.quantity == "ideal_error":
         return [Route("upper", end, _present(shared))]
@@ -129,7 +129,7 @@ def _upper_routes(question: Question, env: Environment, end: End) -> list[Route]
 def _lower_routes(question: Question, env: Environment, end: End) -> list[Route]:
     # A witness lower end holds on the full domain: the objective is a maximum over inputs there.
     if end.quantity == "executed_error":
-        return [Route("lower", end, ())]
+        return [Route("lower", end, _present(_as_executed(question, env)))]
     coded = isinstance(question.metadata, CoveringMetadata) and not end.covers_family
     omitted = question.metadata is None
     shared = [env.metadata if coded or omitted else None, env.arithmetic, env.routing]
@@ -139,6 +139,18 @@ def _lower_routes(question: Question, env: Environment, end: End) -> list[Route]
         Route("lower", end, _present([synthesis, *shared]))
         for synthesis in env.synthesis.pure_to_relaxed
     ]
+
+
+def _as_executed(question: Question, env: Environment) -> list[Radius | None]:
+    """What stands between a claim about the executed error and the question (theory T11.1).
+
+    Such a claim is about the listed dictionary, run without a router: a covering code runs another
+    dictionary, and an omitted block is unavailable, not absent.
+    """
+    coded = env.metadata
+    if isinstance(question.metadata, CoveringMetadata):
+        coded = unavailable("metadata", "the claim is about the dictionary before coding")
+    return [coded, env.routing]
 
 
 def _present(radii: Sequence[Radius | None]) -> tuple[Radius, ...]:

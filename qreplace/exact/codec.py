@@ -41,7 +41,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(kind: type[T], document: Any, pointer: str = "") -> T:
-    """Read ``document`` as a ``kind``; raises ``Malformed`` with a JSON Pointer at the first fault."""
+    """Read ``document`` as a ``kind``; raises ``Malformed`` with a pointer to the first fault."""
     result: T = _decode(kind, document, pointer)
     return result
 

@@ -60,7 +60,8 @@ def exponential(x: Fraction, bits: int) -> Bounds:
     while high_term > 1:
         k += 1
         low_term = (low_term * low_x >> guard) // k
-        high_term = -(-(-(-high_term * high_x >> guard)) // k)
+        scaled = -(-high_term * high_x >> guard)
+        high_term = -(-scaled // k)
         low_sum += low_term
         high_sum += high_term
     high_sum += 2 * high_term + 2  # the argument is below 1/8: the tail is below the last term

@@ -1,8 +1,8 @@
 """Integer matrix products by Kronecker substitution: many small integers in one large one.
 
-``n`` small signed integers are the base-``256**size`` digits of one Python integer; a linear combination of such integers is the linear combination of all digits at
-once, at the speed of CPython's long multiplication. ``product_plain`` is the reference that the
-packed product is tested against.
+``n`` small signed integers are the base-``256**size`` digits of one Python integer; a linear
+combination of such integers is the linear combination of all digits at once, at the speed of
+CPython's long multiplication. ``product_plain`` is the reference that ``product`` is tested against.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import sys
 from array import array
 from collections.abc import Sequence
 from operator import mul
-
 
 _WORDS = {4: "I", 8: "Q"}
 

@@ -71,8 +71,19 @@ def format_rational(value: Fraction | int) -> str:
     """The canonical text of an exact number: ``"p/q"`` in lowest terms, or ``"p"``."""
     value = Fraction(value)
     if value.denominator == 1:
-        return str(value.numerator)
-    return f"{value.numerator}/{value.denominator}"
+        return _digits(value.numerator)
+    return f"{_digits(value.numerator)}/{_digits(value.denominator)}"
+
+
+def _digits(number: int) -> str:
+    """``str(number)`` also beyond CPython's limit on the length of such texts."""
+    if number.bit_length() <= 3 * MAX_DIGITS:
+        return str(number)
+    if number < 0:
+        return "-" + _digits(-number)
+    places = number.bit_length() * 3 // 20  # about half of the digits
+    high, low = divmod(number, 10**places)
+    return _digits(high) + _digits(low).rjust(places, "0")
 
 
 def approximate(value: Fraction) -> float:
@@ -98,7 +109,7 @@ def decimal_text(value: Fraction, *, up: bool, digits: int = 6) -> str:
     if value == 0:
         return "0"
     size = abs(value)
-    exponent = len(str(size.numerator // size.denominator)) if size >= 1 else 0
+    exponent = len(_digits(size.numerator // size.denominator)) if size >= 1 else 0
     if exponent == 0:
         while size * 10 ** (1 - exponent) < 1:
             exponent -= 1
@@ -107,7 +118,7 @@ def decimal_text(value: Fraction, *, up: bool, digits: int = 6) -> str:
     whole = -(-scaled.numerator // scaled.denominator) if up else (
         scaled.numerator // scaled.denominator
     )  # fmt: skip
-    text = str(abs(whole)).rjust(places + 1, "0")
+    text = _digits(abs(whole)).rjust(places + 1, "0")
     if places:
         text = (text[:-places] + "." + text[-places:]).rstrip("0").rstrip(".")
     return "-" + text if whole < 0 else text

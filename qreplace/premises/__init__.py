@@ -27,7 +27,7 @@ class Evidence(enum.Enum):
 
     @property
     def certified(self) -> bool:
-        """Whether the label itself belongs to the certified ones (a *declared* one never counts)."""
+        """Whether the label is one of the certified ones (a *declared* one never counts)."""
         return self.rank <= Evidence.FINITE_WITNESS_CERTIFIED.rank
 
 
@@ -57,7 +57,7 @@ class Premise:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """An explicit ``none`` or ``exact``: the term does not exist in what is asked (theory T11.2)."""
+    """An explicit ``none`` or ``exact``: the term is not part of what is asked (theory T11.2)."""
 
     kind: Literal["absent"]
 

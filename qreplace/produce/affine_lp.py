@@ -9,6 +9,7 @@ the documented fallbacks: a more precise solve (``refined_basis``), then simplex
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 from typing import Literal
 
@@ -62,6 +63,9 @@ class AffineLPProducer:
         self.digest = subject.problem_digest(bits)
         self.bits = bits
         self.solver_seconds = 0.0
+        """HiGHS's own run time."""
+        self.exact_seconds = 0.0
+        """Time spent on exact bases and on the claim's exact values."""
         scale = self.problem.denominator
         self.atoms: Floats = np.array([[n / scale for n in row] for row in self.problem.rows])
         self.target: Floats = np.array([n / scale for n in self.problem.target])
@@ -92,7 +96,10 @@ class AffineLPProducer:
                     presolve=presolve,
                     rounds=MAX_ROUNDS,
                 )
-                return self._finish(planes, method, planes.exact_bracket(solution))
+                started = time.perf_counter()
+                claim = self._finish(planes, method, planes.exact_bracket(solution))
+                self.exact_seconds = time.perf_counter() - started
+                return claim
             except ProducerFailed:
                 continue
         if solution is None:
@@ -161,14 +168,13 @@ class AffineLPProducer:
         for method, tolerance, presolve in attempts:
             try:
                 alpha, dual = program.exact(tolerance, presolve)
-                break
             except ProducerFailed:
                 continue
-        else:
-            method = "rounded"
-            alpha, dual = program.rounded(ROUNDING_DENOMINATOR)
+            self.solver_seconds = program.solver_seconds
+            return self._document(method, alpha, dual, ())
+        alpha, dual = program.rounded(ROUNDING_DENOMINATOR)
         self.solver_seconds = program.solver_seconds
-        return self._document(method, alpha, dual, ())
+        return self._document("rounded", alpha, dual, ())
 
     # --- values: floats choose which rows and atoms decide, integers evaluate them ---------------
     # `ties`: atoms or rows that an exactly solved basis has made equal to one that is evaluated.

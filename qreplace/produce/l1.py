@@ -1,4 +1,4 @@
-"""``min over the simplex of sum_i w_i |B alpha - y|_i``: the linear programme and its exact basis."""
+"""``min over the simplex of sum_i w_i |B alpha - y|_i``: the programme and its exact basis."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _join(digits: NDArray[np.int64], step: int) -> list[int]:
 
 
 def _reconstruct(values: list[int], bits: int, denominator_bits: int) -> ExactVector:
-    """The rationals near ``values / 2**bits`` with one denominator below ``2**denominator_bits``."""
+    """The rationals near ``values / 2**bits``, one denominator below ``2**denominator_bits``."""
     mask = (1 << 20) - 1
     mixed = sum(value * ((2654435761 * (i + 1)) >> 8 & mask) for i, value in enumerate(values))
     # A combination loses a factor of the denominator now and then; the entries themselves show it.
@@ -127,7 +127,7 @@ def _reconstruct(values: list[int], bits: int, denominator_bits: int) -> ExactVe
 
 
 def _denominator(value: int, bits: int, denominator_bits: int) -> int:
-    """The denominator of the last convergent of ``value / 2**bits`` below ``2**denominator_bits``."""
+    """The last convergent's denominator below ``2**denominator_bits`` of ``value / 2**bits``."""
     limit = 1 << denominator_bits
     a, b = value, 1 << bits
     previous, current = 1, 0

@@ -42,10 +42,18 @@ class Solution:
     """HiGHS's own run time."""
 
 
+class _QuietHighs(highspy.Highs):  # type: ignore[misc]
+    """HiGHS without its banner, which is printed while callbacks are set up."""
+
+    def enableCallbacks(self) -> None:
+        """Silence the instance first; it is the earliest call of its own set-up."""
+        self.setOptionValue("output_flag", False)
+        super().enableCallbacks()
+
+
 def solve(program: LinearProgram, *, tolerance: float = 1e-9, presolve: bool = True) -> Solution:
     """Solve by the simplex method; raises ``ProducerFailed`` when HiGHS finds no optimum."""
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
+    highs = _QuietHighs()
     highs.setOptionValue("threads", 1)
     highs.setOptionValue("random_seed", 0)
     highs.setOptionValue("solver", "simplex")

@@ -92,7 +92,7 @@ def read_npy(data: bytes, *, what: str = "array") -> RawArray:
         raise InputError(f"the {what} has a damaged .npy header")
     try:
         header = ast.literal_eval(data[start : start + length].decode("latin-1").strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise InputError(f"the {what} has a damaged .npy header") from None
     if not isinstance(header, dict) or set(header) != {"descr", "fortran_order", "shape"}:
         raise InputError(f"the {what} has a .npy header with other fields than the format's")

@@ -7,6 +7,7 @@ canonical JSON of a ``Question`` is the study id. An omitted block is ``None`` a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -44,9 +45,9 @@ class InlineArray:
     values: tuple[Fraction, ...]
 
     def __post_init__(self) -> None:
-        size = 1
-        for extent in self.shape:
-            size *= extent
+        if any(extent < 0 for extent in self.shape):
+            raise Malformed(f"a shape has no negative extents, received {self.shape}")
+        size = math.prod(self.shape)
         if size != len(self.values):
             raise Malformed(f"shape {self.shape} holds {size} values, received {len(self.values)}")
 
@@ -84,7 +85,7 @@ class WeightedLinfNorm:
 
 @dataclass(frozen=True, slots=True)
 class WeightedL1Norm:
-    """``sum w_i |x_i|`` with positive weights; dual ``max |x_i| / w_i``. Not a maximum over inputs."""
+    """``sum w_i |x_i|``, positive weights; dual ``max |x_i| / w_i``. Not a maximum over inputs."""
 
     kind: Literal["weighted_l1"]
     weights: tuple[Fraction, ...]
@@ -156,7 +157,7 @@ Objective = Emulation | AccuracyMatching | Behavioural
 
 @dataclass(frozen=True, slots=True)
 class WitnessDomain:
-    """The question is about finitely many inputs; for a lifted linear map, the rows of ``inputs``."""
+    """The question is about finitely many inputs; for a linear map, the rows of ``inputs``."""
 
     kind: Literal["witnesses"]
     inputs: Array | None
@@ -428,7 +429,7 @@ class WholeSpaceTube:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredTube:
-    """A convex tube that holds all states, with room ``margin`` about the mixed and executed ones."""
+    """A convex tube of all states, with room ``margin`` about the mixed and executed ones."""
 
     kind: Literal["declared"]
     margin: Premise
@@ -456,6 +457,10 @@ class Grid:
     step: DepthRule
     rounding: Literal["nearest", "directed", "stochastic"]
     limit: Fraction | None
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit <= 0:
+            raise Malformed("the half range of a grid is positive")
 
 
 @dataclass(frozen=True, slots=True)

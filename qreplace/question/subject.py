@@ -22,6 +22,7 @@ from qreplace.question.model import (
     Array,
     Atom,
     BlockL2Norm,
+    LiftedAffineSystem,
     LinearTarget,
     ListedDictionary,
     Question,
@@ -139,8 +140,11 @@ class Subject:
 
     def _form(self, dictionary: Any) -> LiftedProblem:
         target = self.question.target
-        if not isinstance(dictionary, ListedDictionary) or not isinstance(
-            target, (VectorTarget, LinearTarget)
+        # A declared system's field may depend on the state, whatever atoms its question lists.
+        if (
+            not isinstance(self.question.system, LiftedAffineSystem)
+            or not isinstance(dictionary, ListedDictionary)
+            or not isinstance(target, (VectorTarget, LinearTarget))
         ):
             raise InputError("this question holds no lifted problem: its data are declared only")
         if isinstance(target, VectorTarget):
@@ -148,6 +152,8 @@ class Subject:
         else:
             weights = self.array(target.weights, "target weights")
             y, outputs = self._apply(weights, "target weights"), weights.shape[0]
+        if y.size == 0:
+            raise InputError("the target has no coordinates")
         columns = [
             self._column(atom, index, y.size, outputs)
             for index, atom in enumerate(dictionary.atoms)
@@ -198,7 +204,7 @@ class Subject:
         inputs = self.array(reference, "witness inputs")
         if len(weights.shape) != 2 or len(inputs.shape) != 2:
             raise InputError(f"{what} and the witness inputs are matrices")
-        outputs, width = weights.shape
+        width = weights.shape[1]
         if inputs.shape[1] != width:
             raise InputError(
                 f"{what} takes {width} inputs, the witnesses have {inputs.shape[1]} coordinates"

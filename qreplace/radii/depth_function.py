@@ -182,7 +182,7 @@ class DepthSum:
     terms: tuple[Monomial, ...]
 
     def over(self, first: int, last: int | None, bits: int) -> Bounds:
-        """The enclosure over depths ``first..last``; ``last`` None is every depth from ``first``."""
+        """The enclosure over ``first..last``; ``last`` None is every depth from ``first``."""
         low, high = 0, 0
         infinite = False
         for term in self.terms:

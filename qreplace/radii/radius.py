@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from qreplace.errors import Malformed
 from qreplace.premises import Evidence, Premise, weakest
 from qreplace.radii.depth_function import DepthSum, Monomial
 
@@ -20,7 +21,12 @@ class Constant:
 
     @classmethod
     def of(cls, name: str, premise: Premise) -> Constant:
-        """The unfavourable (upper) end of a declared premise."""
+        """The unfavourable (upper) end of a declared premise.
+
+        Raises ``Malformed`` for a negative bound; only a growth rate may be negative.
+        """
+        if premise.upper < 0 and name != "growth":
+            raise Malformed(f"the premise {name} bounds a size, so it cannot be negative")
         return cls(name, premise.upper, premise.evidence, True)
 
 
@@ -56,8 +62,8 @@ class Radius:
     """A certified-by-its-premises upper bound, as a function of depth.
 
     ``ceiling``: the radius says nothing at depths where it is not strictly below this number
-    (theory T4.8). ``formula`` cites the theory digest. ``declared`` names the declared premises it rests on;
-    ``evidence`` is the weakest label among everything it uses.
+    (theory T4.8). ``formula`` cites the theory digest. ``declared`` names the declared premises it
+    rests on; ``evidence`` is the weakest label among everything it uses.
     """
 
     name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,10 @@ EXACT_KEYS = frozenset(
 
 
 def with_companions(document: Any) -> Any:
-    """A copy in which ``"key": "p/q"`` is followed by ``"key~": decimal``."""
+    """A copy in which ``"key": "p/q"`` is followed by ``"key~": decimal``.
+
+    The companion of a number beyond the range of a double is ``null``: JSON has no infinity.
+    """
     if isinstance(document, list):
         return [with_companions(item) for item in document]
     if not isinstance(document, dict):
@@ -26,7 +30,12 @@ def with_companions(document: Any) -> Any:
     for key, value in document.items():
         result[key] = with_companions(value)
         if key in EXACT_KEYS and isinstance(value, str) and _EXACT.fullmatch(value):
-            result[f"{key}~"] = approximate(Fraction(value))
+            result[f"{key}~"] = _companion(value)
         if key == "weights" and isinstance(value, list):
-            result["weights~"] = [approximate(Fraction(item)) for item in value]
+            result["weights~"] = [_companion(item) for item in value]
     return result
+
+
+def _companion(text: str) -> float | None:
+    near = approximate(Fraction(text))
+    return near if math.isfinite(near) else None

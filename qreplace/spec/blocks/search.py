@@ -70,7 +70,7 @@ class CostsSpec(Block):
 
 
 class CertificateSpec(Block):
-    """An attached claim, by path and digest; a required one that is unchecked blocks *certified*."""
+    """An attached claim, by path and digest; a required unchecked one blocks *certified*."""
 
     claim: Annotated[SomeText, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
     path: SomeText | None = None

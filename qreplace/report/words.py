@@ -1,0 +1,117 @@
+"""The vocabulary of reports: verdicts, labels and premises in plain words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Tone = Literal["yes", "no", "open"]
+Standing = Literal["certified", "conditional", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictWords:
+    """How a verdict is shown: the words, and the form that tells it from the others.
+
+    ``tone`` and ``standing`` choose colour, shape and border; ``mark`` is for plain text.
+    """
+
+    headline: str
+    label: str
+    tone: Tone
+    standing: Standing
+    mark: str
+
+
+VERDICTS: dict[str, VerdictWords] = {
+    "certified_feasible": VerdictWords("Yes", "certified feasible", "yes", "certified", "[ YES ]"),
+    "certified_impossible": VerdictWords(
+        "No", "certified impossible", "no", "certified", "[ NO ]"
+    ),
+    "certified_asymptotically_impossible": VerdictWords(
+        "No, at large depth", "certified asymptotically impossible", "no", "certified", "[ NO ]"
+    ),
+    "conditionally_feasible": VerdictWords(
+        "Yes, if", "conditionally feasible", "yes", "conditional", "[ YES, IF ]"
+    ),
+    "conditionally_impossible": VerdictWords(
+        "No, if", "conditionally impossible", "no", "conditional", "[ NO, IF ]"
+    ),
+    "unresolved": VerdictWords("Not decided", "unresolved", "open", "open", "[ OPEN ]"),
+}
+
+STANDINGS: dict[Standing, str] = {
+    "certified": "proved: every step was checked here in exact arithmetic",
+    "conditional": "not proved: it holds if what was declared holds",
+    "open": "neither yes nor no is shown",
+}
+
+EVIDENCE = {
+    "analytic_certified": "analytic, certified",
+    "interval_certified": "by interval enclosure, certified",
+    "finite_witness_certified": "on finitely many witnesses, certified",
+    "calibrated_estimate": "a calibrated estimate",
+    "diagnostic": "a diagnostic number",
+    "unavailable": "unavailable",
+}
+
+DOMAINS = {
+    "witnesses": "the named witness inputs only",
+    "full": "every input of the declared domain",
+}
+
+THRESHOLDS = {
+    "emulation": "Tolerance",
+    "accuracy_matching": "Comparator’s own error",
+    "behavioural": "Largest harmless error",
+}
+"""What the error is compared with, by objective (theory T1)."""
+
+OBJECTIVES = {
+    "emulation": "the low-bit steps imitate the high-precision map itself",
+    "accuracy_matching": "the low-bit steps are as accurate as the comparator",
+    "behavioural": "the low-bit steps lead to the same decisions",
+}
+
+NORMS = {
+    "linf": "largest coordinate (linf norm)",
+    "l1": "sum of magnitudes (l1 norm)",
+    "weighted_linf": "largest weighted coordinate (weighted linf norm)",
+    "weighted_l1": "weighted sum of magnitudes (weighted l1 norm)",
+    "block_l2": "largest Euclidean length of a block (block l2 norm)",
+    "l2": "Euclidean length (l2 norm)",
+}
+
+SCOPES = {"endpoint": "after the last step", "path": "along the whole path"}
+
+CLAIMS = {
+    "affine_lp": "structural floor by linear programming",
+    "schedule_error": "error of one schedule",
+    "frozen": "rounding freezes the state",
+}
+
+SHORT_NOT_SHOWN = {
+    "domain: the verdict is about the named witnesses": "other inputs than the witnesses",
+    "domain: no covering remainder": "what happens between the witnesses",
+    "execution:": "rounding, overflow and kernels",
+    "impossibility is about": "other libraries and targets",
+    "feasibility is an error bound": "task accuracy and speed",
+    "costs are declared": "measured costs",
+    "affine_lp:": "what an optimiser would find",
+    "schedule_error:": "that no better schedule exists",
+    "frozen:": "other kernels and accumulators",
+}
+"""The first screen's version of what is not shown, by how the full sentence starts."""
+
+
+def short_not_shown(text: str) -> str:
+    """A few words for a sentence of ``not_shown``; the sentence itself when it is a new one."""
+    for start, short in SHORT_NOT_SHOWN.items():
+        if text.startswith(start):
+            return short
+    return text
+
+
+def in_words(identifier: str) -> str:
+    """``schedule_error`` as ``schedule error``."""
+    return identifier.replace("_", " ")
