@@ -1,4 +1,4 @@
-"""Shared settings: this folder's helper modules are importable, and property tests have no deadline.
+"""Shared settings: this folder's helper modules are importable, property tests have no deadline.
 
 The machines that run the tests are shared, so a single slow example says nothing.
 """

@@ -45,7 +45,7 @@ ENGINES_WITH_KNOWN_FAULTS: dict[str, str] = {}
 
 _FAULTS = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError,
            ValueError)  # fmt: skip
-"""What only a fault of ours raises: nothing is accepted, and the exit code says whose fault it is."""
+"""What only a fault of ours raises; nothing is accepted then, and the exit code says so."""
 
 _TEXT_KEYS = ("reasons", "not_shown", "weakest", "asked")
 """Wording may change between engine versions; everything else may not."""

@@ -16,6 +16,7 @@ Only integers over common denominators are compared.
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 from qreplace.check.bounds import EVERY_DEPTH, ScopedBound, require, require_code
 from qreplace.claims import claim_digest
@@ -133,7 +134,7 @@ def _check_indices(vector: SparseVector, size: int, pointer: str) -> None:
     require(
         len(indices) == len(vector.numerators), "as many numerators as indices are needed", pointer
     )
-    ascending = all(a < b for a, b in zip(indices, indices[1:], strict=False))
+    ascending = all(a < b for a, b in pairwise(indices))
     within = not indices or (indices[0] >= 0 and indices[-1] < size)
     require(ascending and within, "indices are not ascending within range", f"{pointer}/indices")
     require(_integer(vector.denominator, pointer) > 0, "a denominator is positive", f"{pointer}")

@@ -21,9 +21,8 @@ from qreplace.exact.document import canonical_bytes, read_json, sha256_hex
 FORMAT = "qreplace/bundle/v1"
 MAX_BUNDLE_BYTES = 1 << 30
 MAX_MEMBERS = 100_000
-_NAME = re.compile(
-    r"(question|verdict|manifest)\.json|claims/[0-9a-f]{64}\.json|arrays/[0-9a-f]{64}\.npy"
-)
+MEMBER_PATTERN = r"(question|verdict)\.json|claims/[0-9a-f]{64}\.json|arrays/[0-9a-f]{64}\.npy"
+_NAME = re.compile(rf"manifest\.json|{MEMBER_PATTERN}")
 _DAMAGED = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,

@@ -8,24 +8,44 @@ that misses something it needs is kept with the reason, so that a report can say
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
-from qreplace.check.bounds import EVERY_DEPTH, DepthSet, ScopedBound
+from qreplace.check.bounds import EVERY_DEPTH, ScopedBound
 from qreplace.floor.bracket import End, ends_at
 from qreplace.premises import Evidence, weakest
 from qreplace.question.model import CoveringMetadata, FullDomain, NoRouting, Question
 from qreplace.question.subject import Subject
 from qreplace.radii.arithmetic import arithmetic_radius
-from qreplace.radii.constants import FieldConstants, field_constants
-from qreplace.radii.depth_function import constant
+from qreplace.radii.constants import FieldConstants, GrowthChoice, Sight, field_constants
+from qreplace.radii.depth_function import DepthSum, monomial
 from qreplace.radii.metadata import metadata_radius
-from qreplace.radii.radius import Constant, Premises, Radius, everywhere, unavailable
+from qreplace.radii.radius import Premises, Radius, everywhere, unavailable
 from qreplace.radii.synthesis import SynthesisRadii, synthesis_radii
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """``sum(D) <= limit`` (``<`` when strict), without which a segment says nothing."""
+
+    sum: DepthSum
+    limit: Fraction
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The sum of a route's radii on depths ``first..last`` (no end when ``last`` is None)."""
+
+    first: int
+    last: int | None
+    sum: DepthSum
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
 class Route:
     """``end (+ or -) sum of radii`` on the end's depths."""
 
@@ -33,12 +53,12 @@ class Route:
     end: End
     radii: tuple[Radius, ...]
 
-    @property
+    @cached_property
     def evidence(self) -> Evidence:
         """The weakest label used."""
         return weakest([self.end.evidence, *(radius.evidence for radius in self.radii)])
 
-    @property
+    @cached_property
     def declared(self) -> tuple[str, ...]:
         """Every declared premise used; empty for a certified route."""
         names = set(self.end.declared)
@@ -51,10 +71,30 @@ class Route:
         """Nothing declared, and every label a certified one (theory T11.2)."""
         return not self.declared and self.evidence.certified
 
-    @property
-    def depths(self) -> DepthSet:
-        """Where the end speaks."""
-        return self.end.depths
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """Where the route says something, with what; empty when a radius is missing altogether."""
+        found = [Segment(self.end.depths.first, self.end.depths.last, DepthSum(()), ())]
+        for radius in self.radii:
+            found = [part for segment in found for part in _with_radius(segment, radius)]
+        return tuple(replace(segment, sum=segment.sum.merged()) for segment in found)
+
+
+def _with_radius(segment: Segment, radius: Radius) -> list[Segment]:
+    """The parts of a segment on which the radius has a piece, with its sum and its conditions."""
+    guards = [Condition(guard.sum, guard.limit, False) for guard in radius.guards]
+    parts = []
+    for piece in radius.pieces:
+        first = max(segment.first, piece.first)
+        ends = [last for last in (segment.last, piece.last) if last is not None]
+        last = min(ends, default=None)
+        if last is not None and last < first:
+            continue
+        conditions = [*segment.conditions, *guards]
+        if radius.ceiling is not None:
+            conditions.append(Condition(piece.sum, radius.ceiling, True))
+        parts.append(Segment(first, last, segment.sum + piece.sum, tuple(conditions)))
+    return parts
 
 
 ZERO_END = End(
@@ -73,38 +113,70 @@ ZERO_END = End(
 """An error is not negative."""
 
 
-@dataclass(frozen=True)
-class Environment:
-    """Everything about one metadata budget that routes are made of."""
+@dataclass(frozen=True, slots=True)
+class ChosenRadii:
+    """The radii that one growth rate gives."""
 
-    ends: list[End]
+    choice: GrowthChoice
     synthesis: SynthesisRadii
     metadata: Radius | None
     arithmetic: Radius | None
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Everything about one metadata budget that routes are made of, at one level of evidence."""
+
+    ends: list[End]
+    """Checked ends, and the declared ones that the level admits."""
+    chosen: tuple[ChosenRadii, ...]
+    """Alternatives, one a growth rate; each is valid by itself."""
     routing: Radius | None
     covering: Radius | None
     constants: FieldConstants
 
 
-def environment(subject: Subject, bits: int, bounds: Sequence[ScopedBound]) -> Environment:
-    """Gather ends and radii at ``bits`` metadata bits."""
+def environment(
+    subject: Subject, bits: int, bounds: Sequence[ScopedBound], sight: Sight
+) -> Environment:
+    """Gather ends and radii at ``bits`` metadata bits from the premises in sight."""
     question = subject.question
-    constants = field_constants(subject, bits)
+    constants = field_constants(subject, bits, sight)
+    ends = [
+        end
+        for end in ends_at(subject, bits, bounds)
+        if not end.declared or (sight.weakest and end.evidence.rank <= sight.weakest.rank)
+    ]
     return Environment(
-        ends=ends_at(subject, bits, bounds),
-        synthesis=synthesis_radii(question, constants),
-        metadata=metadata_radius(question, constants, bits),
-        arithmetic=arithmetic_radius(subject, constants, bits),
+        ends=ends,
+        chosen=tuple(
+            ChosenRadii(
+                choice=choice,
+                synthesis=synthesis_radii(question, constants, choice, sight),
+                metadata=metadata_radius(question, constants, choice, bits, sight),
+                arithmetic=arithmetic_radius(subject, constants, choice, bits, sight),
+            )
+            for choice in constants.choices
+        ),
         routing=_routing(question),
-        covering=_covering(question),
+        covering=_covering(question, sight),
         constants=constants,
     )
+
+
+def with_bits(question: Question, env: Environment, bits: int, sight: Sight) -> Environment:
+    """The same dictionary at another budget of a covering: only the metadata radius differs."""
+    chosen = tuple(
+        replace(c, metadata=metadata_radius(question, env.constants, c.choice, bits, sight))
+        for c in env.chosen
+    )
+    return replace(env, chosen=chosen)
 
 
 def routes(question: Question, env: Environment) -> list[Route]:
     """Every route, upper ones first."""
     found: list[Route] = []
-    for end in env.ends:
+    for end in sorted(env.ends, key=lambda end: end.side != "upper"):
         make = _upper_routes if end.side == "upper" else _lower_routes
         found.extend(make(question, env, end))
     found.append(Route("lower", ZERO_END, ()))
@@ -117,28 +189,39 @@ def _upper_routes(question: Question, env: Environment, end: End) -> list[Route]
         tail.append(unavailable("path", "an endpoint upper end says nothing about the path"))
     if end.quantity == "executed_error":
         return [Route("upper", end, _present([*_as_executed(question, env), *tail]))]
-    shared = [env.metadata, env.arithmetic, env.routing, *tail]
-    if end.quantity == "ideal_error":
-        return [Route("upper", end, _present(shared))]
-    return [
-        Route("upper", end, _present([synthesis, *shared]))
-        for synthesis in env.synthesis.relaxed_to_pure
-    ]
+    found: list[Route] = []
+    for chosen in env.chosen:
+        shared = _present([chosen.metadata, chosen.arithmetic, env.routing, *tail])
+        if end.quantity == "ideal_error":
+            found.append(Route("upper", end, shared))
+        else:
+            steps = chosen.synthesis.relaxed_to_pure
+            found.extend(Route("upper", end, (step, *shared)) for step in steps)
+    return _distinct(found)
 
 
 def _lower_routes(question: Question, env: Environment, end: End) -> list[Route]:
     # A witness lower end holds on the full domain: the objective is a maximum over inputs there.
+    # An endpoint lower end holds for the path. Neither is true the other way round.
+    scope: list[Radius | None] = []
+    if end.domain == "full" and question.domain.kind == "witnesses":
+        scope.append(unavailable("domain", "a lower end on every input says nothing of the named"))
+    if end.objective == "path" and question.scope == "endpoint":
+        scope.append(unavailable("path", "a lower end on the path says nothing of the endpoint"))
     if end.quantity == "executed_error":
-        return [Route("lower", end, _present(_as_executed(question, env)))]
+        return [Route("lower", end, _present([*_as_executed(question, env), *scope]))]
     coded = isinstance(question.metadata, CoveringMetadata) and not end.covers_family
-    omitted = question.metadata is None
-    shared = [env.metadata if coded or omitted else None, env.arithmetic, env.routing]
-    if end.quantity == "ideal_error":
-        return [Route("lower", end, _present(shared))]
-    return [
-        Route("lower", end, _present([synthesis, *shared]))
-        for synthesis in env.synthesis.pure_to_relaxed
-    ]
+    widened = coded or question.metadata is None
+    found: list[Route] = []
+    for chosen in env.chosen:
+        metadata = chosen.metadata if widened else None
+        shared = _present([metadata, chosen.arithmetic, env.routing, *scope])
+        if end.quantity == "ideal_error":
+            found.append(Route("lower", end, shared))
+        else:
+            steps = chosen.synthesis.pure_to_relaxed
+            found.extend(Route("lower", end, (step, *shared)) for step in steps)
+    return _distinct(found)
 
 
 def _as_executed(question: Question, env: Environment) -> list[Radius | None]:
@@ -147,10 +230,18 @@ def _as_executed(question: Question, env: Environment) -> list[Radius | None]:
     Such a claim is about the listed dictionary, run without a router: a covering code runs another
     dictionary, and an omitted block is unavailable, not absent.
     """
-    coded = env.metadata
+    coded = env.chosen[0].metadata
     if isinstance(question.metadata, CoveringMetadata):
         coded = unavailable("metadata", "the claim is about the dictionary before coding")
     return [coded, env.routing]
+
+
+def _distinct(found: list[Route]) -> list[Route]:
+    """Without repetitions: growth rates that a route does not use give the same route."""
+    kept: dict[tuple[int, ...], Route] = {}
+    for route in found:
+        kept.setdefault(tuple(map(id, route.radii)), route)
+    return list(kept.values())
 
 
 def _present(radii: Sequence[Radius | None]) -> tuple[Radius, ...]:
@@ -167,7 +258,7 @@ def _routing(question: Question) -> Radius | None:
     return unavailable("routing", f"no engine for {kind} routing exists yet (theory T6)")
 
 
-def _covering(question: Question) -> Radius | None:
+def _covering(question: Question, sight: Sight) -> Radius | None:
     """Theory T7.12: what lies between the witnesses of a full-domain question."""
     domain = question.domain
     if not isinstance(domain, FullDomain):
@@ -177,7 +268,7 @@ def _covering(question: Question) -> Radius | None:
             "covering", "a witness upper end needs a covering remainder 2 K_y eta (T7.12)"
         )
     used = Premises()
-    value = used.need("covering", Constant.of("covering", domain.covering))
+    value = used.need("covering", sight.upper("covering", domain.covering))
     if used.missing:
-        return unavailable("covering", "missing premise: covering")
-    return everywhere("covering", "T7.12 2 K_y eta", constant(value), used)
+        return unavailable("covering", used.lack)
+    return everywhere("covering", "T7.12 2 K_y eta", monomial(value), used)

@@ -22,7 +22,7 @@ from qreplace.exact.rational import format_rational, parse_rational
 
 T = TypeVar("T")
 
-RATIONAL_PATTERN = r"^-?[0-9]{1,4000}(/[0-9]{1,4000})?$"
+RATIONAL_PATTERN = r"^(0|-?[1-9][0-9]{0,3999}(/[1-9][0-9]{0,3999})?)$"
 
 
 def encode(value: Any) -> Any:

@@ -10,10 +10,12 @@ the documented fallbacks: a more precise solve (``refined_basis``), then simplex
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qreplace.claims.affine_lp import AffineLPClaim, SparseVector
 from qreplace.errors import ProducerFailed
@@ -21,7 +23,7 @@ from qreplace.exact.roots import sqrt_bounds
 from qreplace.produce.basis import sparse_vector
 from qreplace.produce.l1 import L1Program
 from qreplace.produce.lifting import ExactVector
-from qreplace.produce.linear_program import Floats, Solution
+from qreplace.produce.linear_program import Floats, Solution, normalised
 from qreplace.produce.maximum import Bracket, CuttingPlanes, Functional
 from qreplace.produce.tangent_cuts import TangentCuts
 from qreplace.question.model import (
@@ -42,7 +44,14 @@ ROW_GENERATION_FACTOR = 8
 """Rows are generated when there are more than this many coordinates an atom."""
 SCREEN = 1e-6
 """Rows and atoms within this of the float maximum, relative to the data, are evaluated exactly."""
+ORACLE_SLACK = 1e-9
+"""A row joins the model when it exceeds the model's value by more, in units of the data."""
 MAX_ROUNDS = 400
+ATTEMPTS: tuple[tuple[Method, float, bool], ...] = (
+    ("optimal_basis", 1e-9, True),
+    ("refined_basis", 1e-10, False),
+)
+"""Method, feasibility tolerances of the simplex method, presolve."""
 BLOCK_RELATIVE_WIDTH = Fraction(1, 10**9)
 
 
@@ -66,12 +75,16 @@ class AffineLPProducer:
         """HiGHS's own run time."""
         self.exact_seconds = 0.0
         """Time spent on exact bases and on the claim's exact values."""
-        scale = self.problem.denominator
-        self.atoms: Floats = np.array([[n / scale for n in row] for row in self.problem.rows])
-        self.target: Floats = np.array([n / scale for n in self.problem.target])
+        # Floats see data and weights of largest entry 1: mixing weights do not depend on the scale,
+        # and a dual witness only on that of the weights.
+        self.atoms, self.target = normalised(self.problem)
+        weighted = isinstance(self.norm, (WeightedLinfNorm, WeightedL1Norm))
+        given = self.norm.weights if weighted else ()  # type: ignore[union-attr]
+        self.weight_unit = max(given, default=Fraction(1))
+        self.weights = [weight / self.weight_unit for weight in given]
 
     def claim(self) -> AffineLPClaim:
-        """The methods in order; the first that works."""
+        """The methods in order; the first whose bracket has width 0, else the tightest."""
         if isinstance(self.norm, (L1Norm, WeightedL1Norm)):
             return self._sum_norm()
         if isinstance(self.norm, (BlockL2Norm, L2Norm)):
@@ -83,12 +96,9 @@ class AffineLPProducer:
     def _maximum_norm(self) -> AffineLPClaim:
         planes = CuttingPlanes(self.problem, self.atoms, self.target)
         planes.add(self._first_functionals())
-        attempts: tuple[tuple[Method, float, bool], ...] = (
-            ("optimal_basis", 1e-9, True),
-            ("refined_basis", 1e-10, False),
-        )
         solution: Solution | None = None
-        for method, tolerance, presolve in attempts:
+        best: AffineLPClaim | None = None
+        for method, tolerance, presolve in ATTEMPTS:
             try:
                 solution = planes.refine(
                     self._coordinate_oracle,
@@ -99,40 +109,42 @@ class AffineLPProducer:
                 started = time.perf_counter()
                 claim = self._finish(planes, method, planes.exact_bracket(solution))
                 self.exact_seconds = time.perf_counter() - started
-                return claim
             except ProducerFailed:
                 continue
+            best = _tighter(best, claim)
+            if best.lower == best.upper:
+                return best
         if solution is None:
             solution = planes.solve(1e-7, True)
         bracket = planes.rounded_bracket(solution, ROUNDING_DENOMINATOR)
-        return self._finish(planes, "rounded", bracket)
+        return _tighter(best, self._finish(planes, "rounded", bracket))
 
     def _first_functionals(self) -> list[Functional]:
         dimension, count = self.atoms.shape
         if dimension <= ROW_GENERATION_FACTOR * count:
             chosen = np.arange(dimension)
         else:
-            residuals = np.abs(self.atoms - self.target[:, None]) * self._weights()[:, None]
-            mean = np.abs(self.atoms.mean(axis=1) - self.target) * self._weights()
+            weights = self._float_weights()
+            residuals = np.abs(self.atoms - self.target[:, None]) * weights[:, None]
+            mean = np.abs(self.atoms.mean(axis=1) - self.target) * weights
             score = np.maximum(mean, residuals.min(axis=1))
             chosen = np.sort(np.argsort(-score, kind="stable")[: 2 * count])
         return [self._coordinate(int(i), sign) for i in chosen for sign in (1, -1)]
 
     def _coordinate(self, index: int, sign: int) -> Functional:
-        if isinstance(self.norm, WeightedLinfNorm):
-            weight = self.norm.weights[index]
+        if self.weights:
+            weight = self.weights[index]
             return Functional((index,), (sign * weight.numerator,), weight.denominator)
         return Functional((index,), (sign,), 1)
 
-    def _weights(self) -> Floats:
-        if isinstance(self.norm, WeightedLinfNorm):
-            return np.array([float(weight) for weight in self.norm.weights])
+    def _float_weights(self) -> Floats:
+        if self.weights:
+            return np.array([float(weight) for weight in self.weights])
         return np.ones(self.atoms.shape[0])
 
     def _coordinate_oracle(self, alpha: Floats, value: float) -> list[Functional]:
-        residual = (self.atoms @ alpha - self.target) * self._weights()
-        slack = 1e-9 * max(1.0, abs(value))
-        worst = np.flatnonzero(np.abs(residual) > value + slack)
+        residual = (self.atoms @ alpha - self.target) * self._float_weights()
+        worst = np.flatnonzero(np.abs(residual) > value + ORACLE_SLACK)
         order = worst[np.argsort(-np.abs(residual[worst]), kind="stable")]
         return [
             self._coordinate(int(i), 1 if residual[i] > 0 else -1)
@@ -148,33 +160,40 @@ class AffineLPProducer:
         best: AffineLPClaim | None = None
         for bracket in cuts.brackets():
             self.solver_seconds = cuts.planes.solver_seconds
-            claim = self._finish(cuts.planes, "tangent_cuts", bracket)
-            best = claim if best is None else _tighter(best, claim)
+            best = _tighter(best, self._finish(cuts.planes, "tangent_cuts", bracket))
             if best.upper - best.lower <= BLOCK_RELATIVE_WIDTH * best.upper:
-                break
+                return best
         if best is None:
             raise ProducerFailed("the tangent cuts produced no bracket")
-        return best
+        return _tighter(best, self._met_exactly())
+
+    def _met_exactly(self) -> AffineLPClaim | None:
+        """No relative width is reached at a floor of 0; the l1 basis finds such a point exactly."""
+        program = L1Program(self.problem, self.atoms, self.target, [])
+        try:
+            alpha, _ = program.exact(*ATTEMPTS[0][1:])
+        except ProducerFailed:
+            return None
+        self.solver_seconds += program.solver_seconds
+        return self._document("optimal_basis", alpha, SparseVector(Fraction(1), (), ()), ())
 
     # --- sum norms -------------------------------------------------------------------------------
 
     def _sum_norm(self) -> AffineLPClaim:
-        weights = self.norm.weights if isinstance(self.norm, WeightedL1Norm) else None
-        program = L1Program(self.problem, self.atoms, self.target, weights)
-        attempts: tuple[tuple[Method, float, bool], ...] = (
-            ("optimal_basis", 1e-9, True),
-            ("refined_basis", 1e-10, False),
-        )
-        for method, tolerance, presolve in attempts:
+        program = L1Program(self.problem, self.atoms, self.target, self.weights)
+        best: AffineLPClaim | None = None
+        for method, tolerance, presolve in ATTEMPTS:
             try:
                 alpha, dual = program.exact(tolerance, presolve)
             except ProducerFailed:
                 continue
             self.solver_seconds = program.solver_seconds
-            return self._document(method, alpha, dual, ())
+            best = _tighter(best, self._document(method, alpha, dual, ()))
+            if best.lower == best.upper:
+                return best
         alpha, dual = program.rounded(ROUNDING_DENOMINATOR)
         self.solver_seconds = program.solver_seconds
-        return self._document("rounded", alpha, dual, ())
+        return _tighter(best, self._document("rounded", alpha, dual, ()))
 
     # --- values: floats choose which rows and atoms decide, integers evaluate them ---------------
     # `ties`: atoms or rows that an exactly solved basis has made equal to one that is evaluated.
@@ -185,7 +204,8 @@ class AffineLPProducer:
         reach = floats @ self.atoms[indices]
         near = np.flatnonzero(reach >= reach.max() - SCREEN * np.abs(self.atoms).max())
         functional = [n.numerator for n in dual.numerators]
-        value = self.problem.separation(indices, functional, np.setdiff1d(near, ties).tolist())
+        chosen = _without(near, ties)
+        value = self.problem.separation(indices, functional, chosen.tolist())
         return Fraction(value, dual.denominator.numerator * self.problem.denominator)
 
     def _upper(self, primal: SparseVector, ties: tuple[int, ...]) -> Fraction:
@@ -196,8 +216,8 @@ class AffineLPProducer:
         if isinstance(self.norm, LinfNorm):
             floats = np.array([w / total for w in weights])
             size = np.abs(self.atoms @ floats - self.target)
-            near = np.flatnonzero(size >= size.max() - SCREEN * np.abs(self.atoms).max())
-            residual = self.problem.residual(weights, total, np.setdiff1d(near, ties).tolist())
+            near = np.flatnonzero(size >= size.max() - SCREEN)
+            residual = self.problem.residual(weights, total, _without(near, ties).tolist())
         else:
             residual = self.problem.residual(weights, total)
         return norm_bounds(self.norm, residual, total * self.problem.denominator)[1]
@@ -222,8 +242,15 @@ class AffineLPProducer:
     ) -> AffineLPClaim:
         primal = _sparse(alpha)
         exact = method in ("optimal_basis", "refined_basis")
-        lower = self._lower(dual, primal.indices[1:] if exact else ())
+        lower = self._lower(dual, primal.indices[1:] if exact else ()) * self.weight_unit
         upper = self._upper(primal, dual.indices[1:] if exact else ())
+        if self.weight_unit != 1:
+            unit = self.weight_unit
+            entries = [
+                (index, n.numerator * unit.numerator)
+                for index, n in zip(dual.indices, dual.numerators, strict=True)
+            ]
+            dual = sparse_vector(entries, dual.denominator.numerator * unit.denominator)
         if lower < 0:
             dual, block_norms, lower = SparseVector(Fraction(1), (), ()), (), Fraction(0)
         return AffineLPClaim(
@@ -260,18 +287,20 @@ def _within_unit_ball(
     return sparse_vector(entries, denominator), tuple(bounds)
 
 
-def _tighter(one: AffineLPClaim, other: AffineLPClaim) -> AffineLPClaim:
+def _without(near: NDArray[np.intp], ties: tuple[int, ...]) -> NDArray[np.intp]:
+    rest = np.setdiff1d(near, ties)
+    return rest if rest.size else near
+
+
+def _tighter(one: AffineLPClaim | None, other: AffineLPClaim | None) -> AffineLPClaim:
     """The primal part of the smaller upper end with the dual part of the larger lower end."""
+    if one is None or other is None:
+        only = one if other is None else other
+        if only is None:
+            raise ProducerFailed("no solver answer could be turned into a claim")
+        return only
     upper = one if one.upper <= other.upper else other
     lower = one if one.lower >= other.lower else other
-    return AffineLPClaim(
-        format=one.format,
-        subject=one.subject,
-        code=one.code,
-        method=one.method,
-        primal=upper.primal,
-        dual=lower.dual,
-        dual_block_norms=lower.dual_block_norms,
-        lower=lower.lower,
-        upper=upper.upper,
+    return replace(
+        upper, dual=lower.dual, dual_block_norms=lower.dual_block_norms, lower=lower.lower
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from operator import mul
 
@@ -25,12 +26,12 @@ class L1Program:
         problem: LiftedProblem,
         atoms: Floats,
         target: Floats,
-        weights: tuple[Fraction, ...] | None,
+        weights: Sequence[Fraction],
     ) -> None:
         self.problem = problem
         self.atoms = atoms
         self.target = target
-        common = math.lcm(*(w.denominator for w in weights)) if weights else 1
+        common = math.lcm(*(w.denominator for w in weights))
         self.weights = (
             [w.numerator * (common // w.denominator) for w in weights]
             if weights
@@ -44,21 +45,25 @@ class L1Program:
         solution = self._solve(tolerance, presolve)
         dimension, count = self.atoms.shape
         basic = set(map(int, solution.basic_columns))
+        tight = set(map(int, solution.tight_rows))
         support = [j for j in range(count) if j in basic]
         # lambda_i = -w_i sign(residual_i) off the rows whose residual the basis makes zero.
         signs = [
             -w if count + i in basic else w if count + dimension + i in basic else 0
             for i, w in enumerate(self.weights)
         ]
-        zero = [i for i, sign in enumerate(signs) if sign == 0]
+        # A row that is basic itself has multiplier 0 and leaves the point to the others.
+        zero = [i for i, sign in enumerate(signs) if sign == 0 and i in tight]
         atoms, target = self.problem.atoms, self.problem.target
-        matrix = [[atoms[j][i] for j in support] for i in zero] + [[1] * len(support)]
+        matrix = [[atoms[j][i] for j in support] for i in zero]
+        simplex = [1] if dimension in tight else []
+        matrix.extend([1] * len(support) for _ in simplex)
         pull = [-sum(map(mul, signs, atoms[j])) for j in support]
-        primal, free = solve_basis(matrix, [target[i] for i in zero] + [1], pull)
+        primal, free = solve_basis(matrix, [target[i] for i in zero] + simplex, pull)
         alpha = [0] * count
         for column, number in zip(support, primal.numerators, strict=True):
             alpha[column] = number
-        if min(alpha) < 0:
+        if min(alpha) < 0 or sum(alpha) != primal.denominator:
             raise ProducerFailed("the basis is not optimal in exact arithmetic")
         entries = [(i, s * free.denominator) for i, s in enumerate(signs) if s]
         for i, number in zip(zero, free.numerators, strict=False):
@@ -76,7 +81,7 @@ class L1Program:
         entries = []
         for i, (dual, weight) in enumerate(zip(solution.row_duals[:-1], self.weights, strict=True)):
             limit = weight * denominator
-            number = int(float(dual) * denominator * self.weight_denominator)
+            number = int(Fraction(float(dual)) * denominator * self.weight_denominator)
             number = max(-limit, min(limit, number))
             if number:
                 entries.append((i, number))

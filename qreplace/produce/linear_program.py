@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qreplace.errors import ProducerFailed
+from qreplace.question.subject import LiftedProblem
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +41,13 @@ class Solution:
     objective: float
     seconds: float
     """HiGHS's own run time."""
+
+
+def normalised(problem: LiftedProblem) -> tuple[Floats, Floats]:
+    """Atoms (coordinate, atom) and target in floats, over the largest entry of both."""
+    unit = max(1, *map(abs, problem.target), *(max(map(abs, row)) for row in problem.rows))
+    atoms = np.array([[n / unit for n in row] for row in problem.rows])
+    return atoms, np.array([n / unit for n in problem.target])
 
 
 class _QuietHighs(highspy.Highs):  # type: ignore[misc]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qreplace.claims.schedule_error import ScheduleErrorClaim
-from qreplace.produce.linear_program import Floats
+from qreplace.produce.linear_program import Floats, normalised
 from qreplace.question.model import BlockL2Norm, L1Norm, L2Norm, Norm, WeightedL1Norm
 from qreplace.question.norms import block_size, norm_bounds
 from qreplace.question.subject import Subject
@@ -39,9 +39,7 @@ class ScheduleProducer:
         self.bits = bits
         self.problem = subject.lifted(bits)
         self.norm: Norm = subject.question.norm
-        scale = self.problem.denominator
-        atoms = np.array([[n / scale for n in row] for row in self.problem.rows])
-        target = np.array([n / scale for n in self.problem.target])
+        atoms, target = normalised(self.problem)
         self.centred: Floats = atoms - target[:, None]
         self.alpha: Floats = np.array([float(a) for a in alpha])
         self._score = _Score(self.norm, self.centred)
@@ -124,10 +122,9 @@ class _Score:
         self.norm = norm
         self.centred = centred
         dimension = centred.shape[0]
-        weights = getattr(norm, "weights", None)
-        self.scale = (
-            np.ones(dimension) if weights is None else np.array([float(w) for w in weights])
-        )
+        weights = getattr(norm, "weights", None) or [Fraction(1)] * dimension
+        largest = max(weights)
+        self.scale = np.array([float(weight / largest) for weight in weights])
         self.whole = isinstance(norm, (L1Norm, WeightedL1Norm, L2Norm))
         self.block = block_size(norm, dimension) if isinstance(norm, (BlockL2Norm, L2Norm)) else 1
 

@@ -21,6 +21,8 @@ from qreplace.question.subject import LiftedProblem
 CUT_BITS = 50
 """Directions are multiples of ``2**-CUT_BITS``, shrunk so that their l2 norm is at most 1."""
 POINT_DENOMINATOR = 1 << 60
+MET = 1e-14
+"""Residuals below this, the data's largest entry being 1, are rounding errors."""
 MAX_ROUNDS = 300
 POLISH_EVERY = 8
 NEWTON_STEPS = 40
@@ -43,6 +45,10 @@ class TangentCuts:
         """Ever tighter brackets, until the model stops growing or the rounds are used up."""
         count = self._centred.shape[2]
         solution: Solution | None = None
+        if not self.planes.functionals:  # every atom is the target
+            point = ExactVector([1] + [0] * (count - 1), 1)
+            yield Bracket(point, ExactVector([], 1), [])
+            return
         for round_number in range(1, MAX_ROUNDS + 1):
             try:
                 solution = self.planes.solve(1e-10, False)
@@ -54,7 +60,7 @@ class TangentCuts:
                 polished = self._polished(solution)
                 if polished is not None:
                     yield polished
-            if not fresh:
+            if not fresh or self._met(alpha):
                 break
             self._add(fresh, alpha)
         if solution is not None:
@@ -62,6 +68,10 @@ class TangentCuts:
 
     def _residuals(self, alpha: Floats) -> Floats:
         return np.asarray(self._centred @ alpha)
+
+    def _met(self, alpha: Floats) -> bool:
+        """Whether the target is met to working precision, so that no direction means anything."""
+        return bool(np.abs(self._residuals(alpha)).max() <= MET)
 
     def _exceeding(self, alpha: Floats, value: float) -> list[int]:
         lengths = np.linalg.norm(self._residuals(alpha), axis=1)
@@ -102,6 +112,8 @@ class TangentCuts:
         alpha = np.zeros(count)
         alpha[support], mu = found
         residuals = self._residuals(alpha)
+        if not np.abs(residuals[active]).max(axis=1).all():
+            return None  # a residual of exactly 0 has no direction
         functionals = [self._functional(int(k), residuals[k]) for k in active]
         return Bracket(
             round_to_simplex(alpha, POINT_DENOMINATOR),

@@ -7,30 +7,31 @@ from fractions import Fraction
 from qreplace.premises import Evidence
 from qreplace.question.model import (
     DeclaredSystem,
-    DeclaredTube,
     ExactExecution,
+    FullDomain,
     Grid,
     QuantizedExecution,
     Question,
     Saturating,
+    Unbounded,
     WeightedL1Norm,
     WeightedLinfNorm,
     Wrapping,
 )
 from qreplace.question.norms import coordinate_radius
 from qreplace.question.subject import Subject
-from qreplace.radii.constants import FieldConstants, premise_constant, term_constant
-from qreplace.radii.depth_function import DepthSum, EulerGrowth
+from qreplace.radii.constants import FieldConstants, GrowthChoice, Sight
+from qreplace.radii.depth_function import DepthSum, monomial
 from qreplace.radii.radius import (
     Constant,
     Guard,
-    Piece,
     Premises,
     Radius,
-    monomial,
+    larger,
+    smaller,
     unavailable,
 )
-from qreplace.radii.synthesis import growth_pieces
+from qreplace.radii.synthesis import need_room, on_growth
 
 FORMULAS = {
     "write_back": "T4.3 (rho_z + h eta) S1 / h",
@@ -39,78 +40,77 @@ FORMULAS = {
 }
 
 
-def arithmetic_radius(subject: Subject, constants: FieldConstants, bits: int) -> Radius | None:
+def arithmetic_radius(
+    subject: Subject, constants: FieldConstants, choice: GrowthChoice, bits: int, sight: Sight
+) -> Radius | None:
     """``A_D`` of the declared execution; ``None`` when the question is about exact execution."""
     execution = subject.question.execution
     if isinstance(execution, ExactExecution):
         return None
     if execution is None:
         return unavailable("arithmetic", "the execution block is omitted")
-    return _Arithmetic(subject, execution, constants, bits).radius()
+    return _Arithmetic(subject, execution, constants, choice, bits, sight).radius()
 
 
 class _Arithmetic:
-    """One execution block with the constants of one dictionary."""
+    """One execution block with the constants of one dictionary and one growth rate."""
 
     def __init__(
-        self, subject: Subject, execution: QuantizedExecution, constants: FieldConstants, bits: int
+        self,
+        subject: Subject,
+        execution: QuantizedExecution,
+        constants: FieldConstants,
+        choice: GrowthChoice,
+        bits: int,
+        sight: Sight,
     ) -> None:
         self.subject = subject
         self.question: Question = subject.question
         self.execution = execution
         self.constants = constants
+        self.choice = choice
         self.bits = bits
+        self.sight = sight
         self.used = Premises()
         self.dimension = _dimension(subject, bits)
 
     def radius(self) -> Radius:
-        """The radius on each growth piece, with its overflow conditions."""
-        used, c = self.used, self.constants
+        """The radius where its growth rate holds, with its overflow conditions."""
+        used = self.used
         field_error = used.need(
-            "field_error", term_constant("field_error", self.execution.field_error)
+            "field_error", self.sight.upper("field_error", self.execution.field_error)
         )
-        start = used.need("initial_error", self._initial_error())
-        lipschitz = used.need("state_lipschitz", c.state_lipschitz)
-        pieces, gaps = growth_pieces(c, used)
+        total = self._sum(field_error)
         blocked = self._overflow_conditions(field_error)
-        if used.missing or blocked:
-            names = ", ".join(dict.fromkeys(used.missing))
-            return unavailable("arithmetic", blocked or f"missing premise: {names}")
-        made = tuple(
-            Piece(first, last, self._sum(rate, lipschitz, field_error, start))
-            for first, last, rate in pieces
-        )
+        if blocked:
+            return unavailable("arithmetic", blocked)
         ceiling: Fraction | None = None
         if isinstance(self.execution.overflow, Saturating):
             ceiling = used.need("saturation_margin", self._saturation_margin())
-            if used.missing:
-                return unavailable("arithmetic", f"missing premise: {', '.join(used.missing)}")
         formula = FORMULAS[self.execution.semantics]
         if self.execution.carry is not None:
             formula += " + T4.7 rho_r S1 / h"
-        return Radius(
-            "arithmetic", formula, used.evidence, used.declared, made, gaps, used.guards, ceiling
-        )
+        return on_growth("arithmetic", formula, total, self.choice, used, ceiling)
 
-    def _sum(
-        self, rate: Fraction, lipschitz: Fraction, field_error: Fraction, start: Fraction
-    ) -> DepthSum:
-        horizon = self.constants.horizon
-        growth = EulerGrowth(rate, horizon)
+    def _sum(self, field_error: Fraction) -> DepthSum:
+        used, horizon = self.used, self.constants.horizon
+        growth, rate = self.choice.growth, self.choice.growth.rate
         grid = self.execution.grid
         rho, power = self._cell(grid), grid.step.power
         total = monomial(field_error, 0, growth)
         if self.execution.semantics == "error_feedback":
-            total = total + monomial(rho, -power) + monomial(lipschitz * rho, -power, growth)
+            lipschitz = used.need("state_lipschitz", self.constants.state_lipschitz)
+            total += monomial(rho, -power) + monomial(lipschitz * rho, -power, growth)
         else:
-            total = total + monomial(rho / horizon, 1 - power, growth)
+            total += monomial(rho / horizon, 1 - power, growth)
         if self.execution.carry is not None:
             carry = self.execution.carry
-            total = total + monomial(self._cell(carry) / horizon, 1 - carry.step.power, growth)
+            total += monomial(self._cell(carry) / horizon, 1 - carry.step.power, growth)
         # kappa^D = 1 + m S1, at most 1 for a contraction.
-        total = total + monomial(start)
+        start = used.need("initial_error", self._initial_error())
+        total += monomial(start)
         if rate > 0:
-            total = total + monomial(start * rate, 0, growth)
+            total += monomial(start * rate, 0, growth)
         return total
 
     def _cell(self, grid: Grid) -> Fraction:
@@ -119,40 +119,55 @@ class _Arithmetic:
         return coordinate_radius(self.question.norm, self.dimension, cell)
 
     def _initial_error(self) -> Constant | None:
-        """A declared initial error; for lifted data, 0 from the state 0, else one rounding."""
-        declared = term_constant("initial_error", self.execution.initial_error)
-        if declared is not None or not self.constants.state_independent:
+        """A declared bound; for lifted data also 0 from the state 0, else one rounding."""
+        declared = self.sight.upper("initial_error", self.execution.initial_error)
+        if not self.constants.state_independent:
             return declared
         value = Fraction(0)
         if self.question.initial is not None:
             value = self._cell(self.execution.grid)
-        return Constant("initial_error", value, Evidence.ANALYTIC_CERTIFIED, False)
+        computed = Constant("initial_error", value, Evidence.ANALYTIC_CERTIFIED, False)
+        return smaller(declared, computed)
 
     def _overflow_conditions(self, field_error: Fraction) -> str:
         """Record what overflow demands; a non-empty answer says why there is no radius at all."""
-        overflow = self.execution.overflow
-        if isinstance(overflow, Wrapping):
-            if overflow.no_overflow is None:
-                return "wrapping without a no-overflow invariant is uncertified (T4.9)"
-            self.used.need("no_overflow", premise_constant("no_overflow", overflow.no_overflow))
-        if self.execution.semantics == "error_feedback":
-            self._carry_tube_condition()
-        if not isinstance(overflow, Saturating) or self.execution.semantics == "write_back":
+        overflow, limit = self.execution.overflow, self.execution.grid.limit
+        if self.execution.semantics == "error_feedback" and self.choice.needs_room:
+            grid = self.execution.grid
+            rho = monomial(self._cell(grid), -grid.step.power)
+            reason = "the tube's margin is smaller than the carry radius rho of T4.6"
+            need_room(self.question, rho, reason, self.used, self.sight)
+        if isinstance(overflow, Unbounded):
             return ""
-        limit = self.execution.grid.limit
         if limit is None:
-            return "a saturating increment register needs its range (T4.6)"
+            return "a register that can overflow needs its range (T4.6, T4.9)"
+        if isinstance(overflow, Wrapping):
+            return self._wrapping_condition(overflow, limit)
+        if self.execution.semantics != "write_back":
+            self._increment_condition(field_error, limit)
+        return ""
+
+    def _wrapping_condition(self, overflow: Wrapping, limit: Fraction) -> str:
+        """T4.9: an invariant for every value before it is written, within the register's range."""
+        invariant = self.sight.upper("no_overflow", overflow.no_overflow)
+        if invariant is None:
+            return "wrapping without a no-overflow invariant is uncertified (T4.9)"
+        if self.used.need("no_overflow", invariant) > limit:
+            return "the no-overflow invariant allows values beyond the grid's limit (T4.9)"
+        return ""
+
+    def _increment_condition(self, field_error: Fraction, limit: Fraction) -> None:
+        """T4.6: a saturating increment register covers ``|h G_hat| + rho + rho_r``."""
         bound = self.used.need("field_bound", self.constants.field_bound)
         grid, horizon = self.execution.grid, self.constants.horizon
         step = monomial(self._coordinate(bound + field_error) * horizon, -1)
         carried = monomial(grid.step.coefficient, -grid.step.power)
         if self.execution.carry is not None:
             carry = self.execution.carry.step
-            carried = carried + monomial(carry.coefficient, -carry.power)
+            carried += monomial(carry.coefficient, -carry.power)
         self.used.conditions.append(
             Guard(step + carried, limit, "the increment register can saturate (T4.6)")
         )
-        return ""
 
     def _coordinate(self, bound: Fraction) -> Fraction:
         """A coordinate bound from a bound in the study's norm."""
@@ -161,34 +176,23 @@ class _Arithmetic:
             return bound / min(norm.weights)
         return bound
 
-    def _carry_tube_condition(self) -> None:
-        """T4.6 needs the tube enlarged by rho about executed states, unless ``m = L``."""
-        tube = self.question.tube
-        if self.constants.growth is None or not isinstance(tube, DeclaredTube):
-            return
-        margin = tube.margin
-        self.used.need("tube_margin", Constant("tube_margin", margin.lower, margin.evidence, True))
-        grid = self.execution.grid
-        self.used.conditions.append(
-            Guard(
-                monomial(self._cell(grid), -grid.step.power),
-                margin.lower,
-                "the tube's margin is smaller than the carry radius rho of T4.6",
-            )
-        )
-
     def _saturation_margin(self) -> Constant | None:
         """T4.8: the distance of every ideal prefix from the box, declared or recomputed."""
         overflow = self.execution.overflow
-        if isinstance(overflow, Saturating) and overflow.margin is not None:
-            declared = overflow.margin
-            return Constant("saturation_margin", declared.lower, declared.evidence, True)
-        return self._computed_margin() if self.constants.state_independent else None
+        margin = overflow.margin if isinstance(overflow, Saturating) else None
+        declared = self.sight.lower("saturation_margin", margin)
+        computed = self._computed_margin() if self.constants.state_independent else None
+        return larger(declared, computed)
 
     def _computed_margin(self) -> Constant | None:
-        """Ideal prefixes of state-independent atoms stay within ``|z_0| + T max_j |b_j|``."""
+        """Ideal prefixes of state-independent atoms stay within ``|z_0| + T max_j |b_j|``.
+
+        Only the witnesses' states are known, so on the full domain nothing is.
+        """
         limit = self.execution.grid.limit
-        if limit is None or self.execution.semantics != "write_back" or self.question.initial:
+        if limit is None or self.execution.semantics != "write_back":
+            return None
+        if self.question.initial is not None or isinstance(self.question.domain, FullDomain):
             return None
         problem = self.subject.lifted(self.bits)
         largest = Fraction(max(max(map(abs, atom)) for atom in problem.atoms), problem.denominator)

@@ -1,10 +1,18 @@
-"""The constants B, L, V, m and the pairwise differences: declared, or recomputed from the data."""
+"""The constants B, L, V, m and the pairwise differences: declared, or recomputed from the data.
+
+A declared premise is seen only from the evidence level on that admits its label; below it the
+formulas fall back on what else is known (``m = L``, differences at most twice the bound). So a
+tighter but weaker premise never hides a stronger verdict (theory T11.2), and taking a premise away
+never helps (design rule 4).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
 
+from qreplace.errors import Malformed
+from qreplace.exact.fixed_point import MAX_EXPONENT
 from qreplace.premises import Absent, Evidence, Premise, Term
 from qreplace.question.model import (
     BoundedVariationSynthesis,
@@ -16,15 +24,61 @@ from qreplace.question.model import (
 )
 from qreplace.question.norms import norm_bounds
 from qreplace.question.subject import LiftedProblem, Subject
-from qreplace.radii.radius import Constant
+from qreplace.radii.depth_function import EulerGrowth, PrefixPower
+from qreplace.radii.radius import Constant, smaller
 
 
 @dataclass(frozen=True, slots=True)
-class GrowthConstant:
-    """``m`` from depth ``T / step_limit`` on; below it ``m = L`` (theory, notation)."""
+class Sight:
+    """Which declared premises may be used: those with this label or a better one, or none."""
 
-    rate: Constant
-    step_limit: Fraction
+    weakest: Evidence | None
+
+    def sees(self, premise: Premise | None) -> bool:
+        """Whether a declared premise is available and admitted."""
+        if premise is None or self.weakest is None or premise.evidence is Evidence.UNAVAILABLE:
+            return False
+        return premise.evidence.rank <= self.weakest.rank
+
+    def upper(self, name: str, term: Term | None) -> Constant | None:
+        """The upper end of a term: zero when it is absent, ``None`` when it cannot be used.
+
+        Raises ``Malformed`` for a negative bound; only a growth rate may be negative.
+        """
+        if isinstance(term, Absent):
+            # An explicit `none` is part of what is asked, so it is no declared premise.
+            return Constant(name, Fraction(0), Evidence.ANALYTIC_CERTIFIED, False)
+        if term is not None and term.upper < 0 and name != "growth":
+            raise Malformed(f"the premise {name} bounds a size, so it cannot be negative")
+        if term is None or not self.sees(term):
+            return None
+        return Constant(name, term.upper, term.evidence, True)
+
+    def lower(self, name: str, premise: Premise | None) -> Constant | None:
+        """The lower end of a premise; ``None`` when it cannot be used."""
+        if premise is None or not self.sees(premise):
+            return None
+        return Constant(name, premise.lower, premise.evidence, True)
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthChoice:
+    """One growth rate with the depths ``first, first + 1, ...`` at which it may be used.
+
+    A declared rate m holds for steps up to ``h_max``, so from depth ``T / h_max`` on, and is
+    refused where ``1 + h m < 0``. ``m = L`` always works (theory, notation).
+    """
+
+    rate: Constant | None
+    first: int
+    before: str
+    """Why there is nothing at smaller depths."""
+    refused: str
+    """Why there is nothing at all; empty for a usable rate."""
+    needs_room: bool
+    """Radii with a declared m step outside the states and need the tube's margin (T3.3, T4.6)."""
+    growth: EulerGrowth
+    prefix: PrefixPower
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +93,22 @@ class FieldConstants:
     """L"""
     time_variation: Constant | None
     """V, the sum of the atoms' total variations in time"""
-    growth: GrowthConstant | None
     difference_bound: Constant | None
     """Delta_G, over pairs of atoms"""
     difference_lipschitz: Constant | None
     difference_variation: Constant | None
     state_independent: bool
     """Atoms are constant vectors: endpoints depend on counts only, so Q_D = 0 (theory T7.13)."""
+    choices: tuple[GrowthChoice, ...]
+    """``m = L`` first; each choice gives a valid radius by itself."""
 
 
-def field_constants(subject: Subject, bits: int) -> FieldConstants:
+def field_constants(subject: Subject, bits: int, sight: Sight) -> FieldConstants:
     """The constants of the dictionary that runs at ``bits`` metadata bits."""
     question = subject.question
     if isinstance(question.system, LiftedAffineSystem):
         return _recomputed(question, subject.lifted(bits))
-    return _declared(question)
+    return _declared(question, sight)
 
 
 def _recomputed(question: Question, problem: LiftedProblem) -> FieldConstants:
@@ -67,75 +122,98 @@ def _recomputed(question: Question, problem: LiftedProblem) -> FieldConstants:
     bound = max(norm_bounds(norm, atom, scale)[1] for atom in problem.atoms)
     # Coordinate by coordinate the range over atoms dominates every pairwise difference.
     spread = [max(row) - min(row) for row in problem.rows]
+    lipschitz = exact("state_lipschitz", zero)
     return FieldConstants(
         horizon=question.horizon,
         atom_count=len(problem.atoms),
         field_bound=exact("field_bound", bound),
-        state_lipschitz=exact("state_lipschitz", zero),
+        state_lipschitz=lipschitz,
         time_variation=exact("time_variation", zero),
-        growth=None,
         difference_bound=exact("difference_bound", norm_bounds(norm, spread, scale)[1]),
         difference_lipschitz=exact("difference_lipschitz", zero),
         difference_variation=exact("difference_variation", zero),
         state_independent=True,
+        choices=(_plain_choice(lipschitz, question.horizon),),
     )
 
 
-def _declared(question: Question) -> FieldConstants:
+def _declared(question: Question, sight: Sight) -> FieldConstants:
     block = question.synthesis
-    count = question.dictionary.atom_count
     bound = lipschitz = variation = None
     growth: Growth | None = None
     pair_bound = pair_lipschitz = pair_variation = None
     if isinstance(block, (BoundedVariationSynthesis, HoelderSynthesis, ConstantSynthesis)):
-        bound = _constant("field_bound", block.field_bound)
-        lipschitz = _constant("state_lipschitz", block.state_lipschitz)
+        bound = sight.upper("field_bound", block.field_bound)
+        lipschitz = sight.upper("state_lipschitz", block.state_lipschitz)
         growth = block.growth
     if isinstance(block, BoundedVariationSynthesis):
-        variation = _constant("time_variation", block.time_variation)
-        pair_bound = _constant("difference_bound", block.difference_bound) or _times(2, bound)
-        pair_lipschitz = _constant("difference_lipschitz", block.difference_lipschitz) or _times(
-            2, lipschitz
-        )
-        # A pair's variation is at most the sum of all atoms' variations.
-        pair_variation = _constant("difference_variation", block.difference_variation) or variation
+        variation = sight.upper("time_variation", block.time_variation)
+        pair_bound = sight.upper("difference_bound", block.difference_bound)
+        pair_lipschitz = sight.upper("difference_lipschitz", block.difference_lipschitz)
+        pair_variation = sight.upper("difference_variation", block.difference_variation)
     return FieldConstants(
         horizon=question.horizon,
-        atom_count=count,
+        atom_count=question.dictionary.atom_count,
         field_bound=bound,
         state_lipschitz=lipschitz,
         time_variation=variation,
-        growth=GrowthConstant(Constant.of("growth", growth.rate), growth.step_limit)
-        if growth is not None
-        else None,
-        difference_bound=pair_bound,
-        difference_lipschitz=pair_lipschitz,
-        difference_variation=pair_variation,
+        difference_bound=smaller(pair_bound, _twice(bound)),
+        difference_lipschitz=smaller(pair_lipschitz, _twice(lipschitz)),
+        # A pair's variation is at most the sum of all atoms' variations.
+        difference_variation=smaller(pair_variation, variation),
         state_independent=False,
+        choices=_choices(lipschitz, growth, question.horizon, sight),
     )
 
 
-def _constant(name: str, term: Term | None) -> Constant | None:
-    if term is None:
-        return None
-    if isinstance(term, Absent):
-        # An explicit `none` is part of what is asked, so it is no declared premise.
-        return Constant(name, Fraction(0), Evidence.ANALYTIC_CERTIFIED, False)
-    return Constant.of(name, term)
+def _choices(
+    lipschitz: Constant | None, declared: Growth | None, horizon: Fraction, sight: Sight
+) -> tuple[GrowthChoice, ...]:
+    plain = _plain_choice(lipschitz, horizon)
+    if declared is None or declared.step_limit <= 0:
+        return (plain,)
+    rate = sight.upper("growth", declared.rate)
+    if rate is None or (lipschitz is not None and rate.value >= lipschitz.value):
+        return (plain,)
+    start = max(1, _ceiling(horizon / declared.step_limit))
+    safe = max(start, _ceiling(-rate.value * horizon))
+    before = (
+        "1 + h m is negative: the growth rate cannot hold there"
+        if safe > start
+        else f"the growth rate holds from depth {start} on"
+    )
+    return plain, _choice(rate, horizon, safe, before, needs_room=True)
 
 
-def _times(factor: int, constant: Constant | None) -> Constant | None:
-    """A multiple of a constant, resting on the same premise."""
+def _plain_choice(lipschitz: Constant | None, horizon: Fraction) -> GrowthChoice:
+    """``m = L``, at every depth."""
+    return _choice(lipschitz, horizon, 1, "", needs_room=False)
+
+
+def _choice(
+    rate: Constant | None, horizon: Fraction, first: int, before: str, *, needs_room: bool
+) -> GrowthChoice:
+    value = rate.value if rate is not None else Fraction(0)
+    refused = ""
+    if abs(value * horizon) > MAX_EXPONENT:
+        refused = f"the rate times the horizon exceeds {MAX_EXPONENT}: no growth is enclosed"
+    return GrowthChoice(
+        rate=rate,
+        first=first,
+        before=before,
+        refused=refused,
+        needs_room=needs_room,
+        growth=EulerGrowth(value, horizon),
+        prefix=PrefixPower(value, horizon),
+    )
+
+
+def _twice(constant: Constant | None) -> Constant | None:
+    """Twice a constant, resting on the same premise."""
     if constant is None:
         return None
-    return Constant(constant.name, factor * constant.value, constant.evidence, constant.declared)
+    return Constant(constant.name, 2 * constant.value, constant.evidence, constant.declared)
 
 
-def term_constant(name: str, term: Term | None) -> Constant | None:
-    """The constant of a radius term: zero when absent, ``None`` when unavailable."""
-    return _constant(name, term)
-
-
-def premise_constant(name: str, premise: Premise | None) -> Constant | None:
-    """The constant of an optional premise."""
-    return None if premise is None else Constant.of(name, premise)
+def _ceiling(value: Fraction) -> int:
+    return -(-value.numerator // value.denominator)

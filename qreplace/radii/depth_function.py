@@ -6,7 +6,7 @@ outward rounded; at moderate depth also its exact rational value. Coefficients a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -18,8 +18,14 @@ Bounds = tuple[int, int | None]
 EXACT_BITS = 20_000
 """Exact values are formed while ``D`` times the bits of ``kappa`` stays below this."""
 
+MAX_KNOWN = 50_000
+"""Growth values that one function of depth remembers; radii share their growth."""
 
-@dataclass(frozen=True, slots=True)
+MAX_HALVINGS = 1 << 16
+"""Bits of metadata beyond which a covering is not refined any further."""
+
+
+@dataclass(frozen=True)
 class EulerGrowth:
     """``S1(D) = h sum_{i<D} kappa^i``, ``kappa = 1 + h m``, ``h = T/D`` (theory, notation).
 
@@ -29,16 +35,21 @@ class EulerGrowth:
 
     rate: Fraction
     horizon: Fraction
+    _known: dict[tuple[int | None, int], tuple[int, int]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def over(self, first: int, last: int | None, bits: int) -> Bounds:
         """The enclosure over depths ``first..last``."""
-        at_first = _growth(self, first, bits)
-        at_last = at_first if last == first else _growth(self, last, bits)
+        at_first = self._at(first, bits)
+        if last == first:
+            return at_first
+        at_last = self._at(last, bits)
         return min(at_first[0], at_last[0]), max(at_first[1], at_last[1])
 
     def limit(self, bits: int) -> int:
         """An upper bound of the limit ``Phi_m(T)``."""
-        return _growth(self, None, bits)[1]
+        return self._at(None, bits)[1]
 
     def exact(self, depth: int) -> Fraction | None:
         """The rational value, or ``None`` where it would be too long."""
@@ -50,6 +61,15 @@ class EulerGrowth:
             return None
         return (kappa**depth - 1) / m
 
+    def _at(self, depth: int | None, bits: int) -> tuple[int, int]:
+        key = depth, bits
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            found = self._known[key] = _growth(self.rate, self.horizon, depth, bits)
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class PrefixPower:
@@ -60,10 +80,11 @@ class PrefixPower:
 
     def over(self, first: int, last: int | None, bits: int) -> Bounds:
         """The enclosure over depths ``first..last``."""
-        one = 1 << bits
         if self.rate <= 0:
-            return one, one
-        low = power(1 + self.horizon * self.rate / first, first - 1, bits)[0]
+            return 1 << bits, 1 << bits
+        low, high = power(1 + self.horizon * self.rate / first, first - 1, bits)
+        if last == first:
+            return low, high
         if last is None:
             return low, self.limit(bits)
         # (1 + x/D)^(D-1) increases with D.
@@ -76,7 +97,7 @@ class PrefixPower:
     def exact(self, depth: int) -> Fraction | None:
         """The rational value, or ``None`` where it would be too long."""
         kappa = max(1 + self.horizon * self.rate / depth, Fraction(1))
-        if depth * kappa.denominator.bit_length() > EXACT_BITS:
+        if depth * max(kappa.denominator.bit_length(), kappa.numerator.bit_length()) > EXACT_BITS:
             return None
         return Fraction(kappa ** (depth - 1))
 
@@ -84,9 +105,7 @@ class PrefixPower:
 Factor = EulerGrowth | PrefixPower
 
 
-@lru_cache(maxsize=4096)
-def _growth(growth: EulerGrowth, depth: int | None, bits: int) -> tuple[int, int]:
-    m, horizon = growth.rate, growth.horizon
+def _growth(m: Fraction, horizon: Fraction, depth: int | None, bits: int) -> tuple[int, int]:
     if m == 0:
         return enclose(horizon, bits)
     # Dividing by a small m magnifies the error of the power: carry as many more bits.
@@ -119,7 +138,7 @@ class Monomial:
 
     def over(self, first: int, last: int | None, bits: int) -> Bounds:
         """The enclosure over depths ``first..last``."""
-        low, high = _scaled_power(self.coefficient, Fraction(self.power), first, last, bits)
+        low, high = _scaled_power(self.coefficient, self.power, first, last, bits)
         for factor in self.factors:
             factor_low, factor_high = factor.over(first, last, bits)
             low = low * factor_low >> bits
@@ -128,7 +147,7 @@ class Monomial:
 
     def exact(self, depth: int) -> Fraction | None:
         """The rational value, or ``None`` where it would be too long."""
-        if Fraction(self.power).denominator != 1:
+        if self.power.denominator != 1:
             return None
         value = self.coefficient * Fraction(depth) ** int(self.power)
         for factor in self.factors:
@@ -151,28 +170,28 @@ class Monomial:
 
 
 def _scaled_power(
-    c: Fraction, exponent: Fraction, first: int, last: int | None, bits: int
+    c: Fraction, exponent: Fraction | int, first: int, last: int | None, bits: int
 ) -> Bounds:
-    if c == 0:
-        return 0, 0
-    if exponent == 0:
-        return enclose(c, bits)
+    """``c * D**exponent`` for ``c >= 0`` over ``first..last``, in integers: the hot path."""
+    over, under = c.numerator << bits, c.denominator
+    if exponent == 0 or not over:
+        return over // under, -(-over // under)
     if exponent > 0:
         whole = int(exponent)
-        low = enclose(c * first**whole, bits)[0]
-        return low, enclose(c * last**whole, bits)[1] if last is not None else None
+        low = over * first**whole // under
+        return low, None if last is None else -(-over * last**whole // under)
     p, q = -exponent.numerator, exponent.denominator
     if q == 1:
-        high = enclose(c / first**p, bits)[1]
-        return (enclose(c / last**p, bits)[0] if last is not None else 0), high
+        high = -(-over // (under * first**p))
+        return 0 if last is None else over // (under * last**p), high
     # c / D^(p/q): the root of D^p, rounded down for the upper end and up for the lower.
     guard = bits + 32
     near = _integer_root_upper(first**p << (q * guard), q) - 1
-    high = enclose(c * (1 << guard) / near, bits)[1]
+    high = -(-(over << guard) // (under * near))
     if last is None:
         return 0, high
     far = _integer_root_upper(last**p << (q * guard), q)
-    return enclose(c * (1 << guard) / far, bits)[0], high
+    return (over << guard) // (under * far), high
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,13 +236,31 @@ class DepthSum:
     def __add__(self, other: DepthSum) -> DepthSum:
         return DepthSum(self.terms + other.terms)
 
+    def merged(self) -> DepthSum:
+        """The same function with like monomials added up: fewer enclosures, less rounding."""
+        groups: dict[tuple[Fraction | int, tuple[Factor, ...]], Fraction] = {}
+        for term in self.terms:
+            key = term.power, term.factors
+            groups[key] = groups.get(key, Fraction(0)) + term.coefficient
+        return DepthSum(
+            tuple(Monomial(c, power, factors) for (power, factors), c in groups.items())
+        )
+
 
 ZERO = DepthSum(())
 
 
-def constant(value: Fraction) -> DepthSum:
-    """A radius that does not depend on depth."""
-    return DepthSum((Monomial(value, 0),))
+def monomial(coefficient: Fraction, power: Fraction | int = 0, *factors: Factor) -> DepthSum:
+    """A one-term sum, simplified: factors that are constant in depth enter the coefficient."""
+    varying = []
+    for factor in factors:
+        if isinstance(factor, EulerGrowth) and factor.rate == 0:
+            coefficient *= factor.horizon
+        elif isinstance(factor, EulerGrowth) or factor.rate > 0:
+            varying.append(factor)
+    if coefficient == 0:
+        return ZERO
+    return DepthSum((Monomial(coefficient, power, tuple(varying)),))
 
 
 def exp_upper(x: Fraction, bits: int = 160) -> Fraction:
@@ -233,12 +270,15 @@ def exp_upper(x: Fraction, bits: int = 160) -> Fraction:
 
 def phi_upper(rate: Fraction, horizon: Fraction, bits: int = 160) -> Fraction:
     """A dyadic upper bound of ``Phi_m(T) = (e^{mT} - 1)/m``."""
-    return Fraction(_growth(EulerGrowth(rate, horizon), None, bits)[1], 1 << bits)
+    return Fraction(_growth(rate, horizon, None, bits)[1], 1 << bits)
 
 
 def exp2_upper(exponent: Fraction, bits: int = 160) -> Fraction:
-    """A dyadic upper bound of ``2 ** -exponent`` for ``exponent >= 0``; exact at integers."""
-    whole, rest = divmod(exponent, 1)
+    """A dyadic upper bound of ``2 ** -exponent`` for ``exponent >= 0``.
+
+    Exact at integers up to ``MAX_HALVINGS``; beyond that it stays where it is.
+    """
+    whole, rest = divmod(min(exponent, Fraction(MAX_HALVINGS)), 1)
     if rest == 0:
         return Fraction(1, 1 << int(whole))
     low = _log2_lower(bits + 16)

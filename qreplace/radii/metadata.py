@@ -5,20 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qreplace.question.model import CodesMetadata, CoveringMetadata, NoMetadata, Question
-from qreplace.radii.constants import FieldConstants, premise_constant
-from qreplace.radii.depth_function import (
-    DepthSum,
-    EulerGrowth,
-    Monomial,
-    constant,
-    exp2_upper,
-    phi_upper,
-)
-from qreplace.radii.radius import Piece, Premises, Radius, unavailable
-from qreplace.radii.synthesis import growth_pieces
+from qreplace.radii.constants import FieldConstants, GrowthChoice, Sight
+from qreplace.radii.depth_function import DepthSum, exp2_upper, monomial, phi_upper
+from qreplace.radii.radius import Premises, Radius, unavailable
+from qreplace.radii.synthesis import on_growth
 
 
-def metadata_radius(question: Question, constants: FieldConstants, bits: int) -> Radius | None:
+def metadata_radius(
+    question: Question, constants: FieldConstants, choice: GrowthChoice, bits: int, sight: Sight
+) -> Radius | None:
     """The radius at ``bits`` metadata bits; ``None`` when the question says there is none."""
     block = question.metadata
     if isinstance(block, (NoMetadata, CodesMetadata)):
@@ -26,29 +21,17 @@ def metadata_radius(question: Question, constants: FieldConstants, bits: int) ->
     if not isinstance(block, CoveringMetadata):
         return unavailable("metadata", "the metadata block is omitted")
     used = Premises()
-    sensitivity = used.need("sensitivity", premise_constant("sensitivity", block.sensitivity))
-    cover = used.need("covering_constant", premise_constant("covering_constant", block.constant))
-    pieces, gaps = growth_pieces(constants, used)
-    if used.missing:
-        names = ", ".join(dict.fromkeys(used.missing))
-        return unavailable("metadata", f"missing premise: {names}")
+    sensitivity = used.need("sensitivity", sight.upper("sensitivity", block.sensitivity))
+    cover = used.need("covering_constant", sight.upper("covering_constant", block.constant))
     delta = cover * exp2_upper(Fraction(bits, block.dimension))
-    scale = sensitivity * delta
-    return Radius(
-        "metadata",
-        "T5.1 L_Omega max(S1, Phi_m(T)) delta_s, delta_s = C 2^(-s/dim)",
-        used.evidence,
-        used.declared,
-        tuple(
-            Piece(first, last, _worst_growth(scale, rate, constants.horizon))
-            for first, last, rate in pieces
-        ),
-        gaps,
-    )
+    total = _worst_growth(sensitivity * delta, choice, constants.horizon)
+    formula = "T5.1 L_Omega max(S1, Phi_m(T)) delta_s, delta_s = C 2^(-s/dim)"
+    return on_growth("metadata", formula, total, choice, used)
 
 
-def _worst_growth(scale: Fraction, rate: Fraction, horizon: Fraction) -> DepthSum:
+def _worst_growth(scale: Fraction, choice: GrowthChoice, horizon: Fraction) -> DepthSum:
     """``scale * max(S1, Phi)``: S1 rises to Phi for ``m >= 0`` and falls to it for ``m < 0``."""
-    if rate >= 0:
-        return constant(scale * phi_upper(rate, horizon))
-    return DepthSum((Monomial(scale, 0, (EulerGrowth(rate, horizon),)),))
+    rate = choice.growth.rate
+    if choice.refused or rate < 0:
+        return monomial(scale, 0, choice.growth)
+    return monomial(scale * phi_upper(rate, horizon))

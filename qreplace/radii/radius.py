@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from qreplace.errors import Malformed
-from qreplace.premises import Evidence, Premise, weakest
-from qreplace.radii.depth_function import DepthSum, Monomial
+from qreplace.premises import Evidence, weakest
+from qreplace.radii.depth_function import DepthSum
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +18,17 @@ class Constant:
     evidence: Evidence
     declared: bool
 
-    @classmethod
-    def of(cls, name: str, premise: Premise) -> Constant:
-        """The unfavourable (upper) end of a declared premise.
 
-        Raises ``Malformed`` for a negative bound; only a growth rate may be negative.
-        """
-        if premise.upper < 0 and name != "growth":
-            raise Malformed(f"the premise {name} bounds a size, so it cannot be negative")
-        return cls(name, premise.upper, premise.evidence, True)
+def smaller(one: Constant | None, other: Constant | None) -> Constant | None:
+    """The smaller of two upper bounds of one quantity; on a tie the better evidenced one."""
+    known = [constant for constant in (one, other) if constant is not None]
+    return min(known, key=lambda c: (c.value, c.declared, c.evidence.rank), default=None)
+
+
+def larger(one: Constant | None, other: Constant | None) -> Constant | None:
+    """The larger of two lower bounds of one quantity; on a tie the better evidenced one."""
+    known = [constant for constant in (one, other) if constant is not None]
+    return min(known, key=lambda c: (-c.value, c.declared, c.evidence.rank), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class Premises:
 
     def need(self, name: str, constant: Constant | None) -> Fraction:
         """The constant's value; records it, or records that it is missing (and returns 0)."""
-        if constant is None or constant.evidence is Evidence.UNAVAILABLE:
+        if constant is None:
             self.missing.append(name)
             return Fraction(0)
         self.used.append(constant)
@@ -119,9 +120,8 @@ class Premises:
         """The conditions collected."""
         return tuple(self.conditions)
 
-
-def monomial(coefficient: Fraction, power: Fraction | int = 0, *factors: object) -> DepthSum:
-    """A one-term sum; an exactly zero coefficient gives the empty sum."""
-    if coefficient == 0:
-        return DepthSum(())
-    return DepthSum((Monomial(coefficient, power, tuple(factors)),))  # type: ignore[arg-type]
+    @property
+    def lack(self) -> str:
+        """What is missing, in words; empty when nothing is."""
+        names = ", ".join(dict.fromkeys(self.missing))
+        return f"missing premise: {names}" if names else ""

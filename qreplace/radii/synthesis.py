@@ -9,34 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from qreplace.exact.fixed_point import MAX_EXPONENT
 from qreplace.question.model import (
     ConstantSynthesis,
     DeclaredTube,
     HoelderSynthesis,
     Question,
 )
-from qreplace.radii.constants import FieldConstants, premise_constant
+from qreplace.radii.constants import FieldConstants, GrowthChoice, Sight
 from qreplace.radii.depth_function import (
     ZERO,
     DepthSum,
-    EulerGrowth,
-    Monomial,
-    PrefixPower,
     exp_upper,
+    monomial,
     phi_upper,
     rational_power_upper,
 )
-from qreplace.radii.radius import (
-    Constant,
-    Gap,
-    Guard,
-    Piece,
-    Premises,
-    Radius,
-    everywhere,
-    monomial,
-    unavailable,
-)
+from qreplace.radii.radius import Gap, Guard, Piece, Premises, Radius, everywhere, unavailable
+
+TOO_STEEP = f"L T exceeds {MAX_EXPONENT}: the exponential is not enclosed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,46 +57,56 @@ def half_l1_discrepancy(atom_count: int) -> Fraction:
     return min(chairman, greedy)
 
 
-def synthesis_radii(question: Question, constants: FieldConstants) -> SynthesisRadii:
-    """The radii that the question's synthesis block supports."""
+def synthesis_radii(
+    question: Question, constants: FieldConstants, choice: GrowthChoice, sight: Sight
+) -> SynthesisRadii:
+    """The radii that the question's synthesis block supports with one growth rate."""
     block = question.synthesis
     if constants.state_independent:
-        return _state_independent(constants)
+        return _state_independent(question, constants)
+    missing = None
     if block is None:
         missing = unavailable("synthesis", "the synthesis block is omitted")
-        return SynthesisRadii((missing,), (missing,))
-    if question.tube is None:
+    elif question.tube is None:
         missing = unavailable("synthesis", "no tube is declared on which the constants hold")
+    if missing is not None:
         return SynthesisRadii((missing,), (missing,))
     if isinstance(block, ConstantSynthesis):
-        both = _declared_constant(question, block, constants)
+        both = _declared_constant(question, block, constants, sight)
         return SynthesisRadii((both,), (both,))
     if isinstance(block, HoelderSynthesis):
-        both = _hoelder(question, block, constants)
+        both = _hoelder(question, block, constants, sight)
         return SynthesisRadii((both,), (both,))
     paper = _bounded_variation(question, constants)
-    quadrature, forward = _sharp(question, constants)
-    return SynthesisRadii((forward, paper), (quadrature, paper))
+    return SynthesisRadii(
+        (_switching(question, constants, choice, sight), paper),
+        (_quadrature(constants, choice), paper),
+    )
 
 
-def _state_independent(c: FieldConstants) -> SynthesisRadii:
-    """T7.13: order is irrelevant, so ``Q_D = 0`` and ``P_D = h M Delta_G``."""
+def _state_independent(question: Question, c: FieldConstants) -> SynthesisRadii:
+    """T7.13: order is irrelevant, so ``Q_D = 0`` and ``P_D = h M Delta_G``; a path adds ``B h``."""
     used = Premises()
-    used.need("field_bound", c.field_bound)
     spread = used.need("difference_bound", c.difference_bound)
     switching = monomial(c.horizon * half_l1_discrepancy(c.atom_count) * spread, -1)
-    forward = everywhere("synthesis", "T3.3 P_D = h M Delta_G (T7.13: Q_D = 0)", switching, used)
-    backward = everywhere("synthesis", "T7.13 Q_D = 0", ZERO, used)
+    formula = "T3.3 P_D = h M Delta_G (T7.13: Q_D = 0)"
+    if question.scope == "path":
+        switching += monomial(used.need("field_bound", c.field_bound) * c.horizon, -1)
+        formula += " + B h (T3.5)"
+    forward = everywhere("synthesis", formula, switching, used)
+    backward = everywhere("synthesis", "T7.13 Q_D = 0", ZERO, Premises())
     return SynthesisRadii((forward,), (backward,))
 
 
-def _declared_constant(question: Question, block: ConstantSynthesis, c: FieldConstants) -> Radius:
+def _declared_constant(
+    question: Question, block: ConstantSynthesis, c: FieldConstants, sight: Sight
+) -> Radius:
     used = Premises()
-    value = used.need("constant", premise_constant("synthesis_constant", block.constant))
+    value = used.need("constant", sight.upper("synthesis_constant", block.constant))
     if question.scope == "path":
         value += 2 * used.need("field_bound", c.field_bound) * c.horizon
     if used.missing:
-        return _missing(used)
+        return unavailable("synthesis", used.lack)
     return everywhere("synthesis", "declared C / D", monomial(value, -1), used)
 
 
@@ -115,8 +116,8 @@ def _bounded_variation(question: Question, c: FieldConstants) -> Radius:
     bound = used.need("field_bound", c.field_bound)
     lipschitz = used.need("state_lipschitz", c.state_lipschitz)
     variation = used.need("time_variation", c.time_variation)
-    if used.missing:
-        return _missing(used)
+    if used.missing or lipschitz * c.horizon > MAX_EXPONENT:
+        return unavailable("synthesis", used.lack or TOO_STEEP)
     t, count = c.horizon, c.atom_count
     drift = lipschitz * bound * t
     bracket = variation + drift / 2 + count**2 * (bound + drift) + count * variation
@@ -126,14 +127,16 @@ def _bounded_variation(question: Question, c: FieldConstants) -> Radius:
     return everywhere("synthesis", "T3.1 C / D (paper)", monomial(value, -1), used)
 
 
-def _hoelder(question: Question, block: HoelderSynthesis, c: FieldConstants) -> Radius:
+def _hoelder(
+    question: Question, block: HoelderSynthesis, c: FieldConstants, sight: Sight
+) -> Radius:
     """T3.2, with exponent theta and constant H."""
     used = Premises()
     bound = used.need("field_bound", c.field_bound)
     lipschitz = used.need("state_lipschitz", c.state_lipschitz)
-    modulus = used.need("hoelder_constant", premise_constant("hoelder_constant", block.constant))
-    if used.missing:
-        return _missing(used)
+    modulus = used.need("hoelder_constant", sight.upper("hoelder_constant", block.constant))
+    if used.missing or lipschitz * c.horizon > MAX_EXPONENT:
+        return unavailable("synthesis", used.lack or TOO_STEEP)
     t, square, theta = c.horizon, Fraction(c.atom_count**2), block.exponent
     growth, phi = exp_upper(lipschitz * t), phi_upper(lipschitz, t)
     time = rational_power_upper(t, theta) * modulus * (phi / (theta + 1) + square * t * growth)
@@ -148,98 +151,68 @@ def _hoelder(question: Question, block: HoelderSynthesis, c: FieldConstants) -> 
     )
 
 
-def _sharp(question: Question, c: FieldConstants) -> tuple[Radius, Radius]:
-    """T3.3: ``Q_D`` and ``Q_D + P_D`` on the depths where each growth rate holds."""
+def _quadrature(c: FieldConstants, choice: GrowthChoice) -> Radius:
+    """T3.3 ``Q_D = h (V max(1, kappa^(D-1)) + L B S1 / 2)``: pure to relaxed."""
     used = Premises()
+    total = _quadrature_sum(c, choice, used)
+    return on_growth("synthesis", "T3.3 Q_D (sharp)", total, choice, used)
+
+
+def _quadrature_sum(c: FieldConstants, choice: GrowthChoice, used: Premises) -> DepthSum:
     bound = used.need("field_bound", c.field_bound)
     lipschitz = used.need("state_lipschitz", c.state_lipschitz)
     variation = used.need("time_variation", c.time_variation)
-    pieces, gaps = growth_pieces(c, used)
-    if used.missing:
-        return _missing(used), _missing(used)
-    forward_used = Premises(list(used.used))
-    pair_bound = forward_used.need("difference_bound", c.difference_bound)
-    pair_lipschitz = forward_used.need("difference_lipschitz", c.difference_lipschitz)
-    pair_variation = forward_used.need("difference_variation", c.difference_variation)
+    t = c.horizon
+    return monomial(t * variation, -1, choice.prefix) + monomial(
+        t * lipschitz * bound / 2, -1, choice.growth
+    )
+
+
+def _switching(question: Question, c: FieldConstants, choice: GrowthChoice, sight: Sight) -> Radius:
+    """T3.3 ``Q_D + P_D``, ``P_D = h W (1 + L S1)``: relaxed to pure; a path adds ``B h``."""
+    used = Premises()
+    total = _quadrature_sum(c, choice, used)
+    bound = used.need("field_bound", c.field_bound)
+    lipschitz = used.need("state_lipschitz", c.state_lipschitz)
+    pair_bound = used.need("difference_bound", c.difference_bound)
+    pair_lipschitz = used.need("difference_lipschitz", c.difference_lipschitz)
+    pair_variation = used.need("difference_variation", c.difference_variation)
     t = c.horizon
     weight = half_l1_discrepancy(c.atom_count) * (
         pair_bound + pair_lipschitz * bound * t + pair_variation
     )
-    back, forth = [], []
-    for first, last, rate in pieces:
-        growth, prefix = EulerGrowth(rate, t), PrefixPower(rate, t)
-        quadrature = _product(t * variation, prefix) + _product(t * lipschitz * bound / 2, growth)
-        switching = monomial(t * weight, -1) + _product(t * weight * lipschitz, growth)
-        path = monomial(bound * t, -1) if question.scope == "path" else ZERO
-        back.append(Piece(first, last, quadrature))
-        forth.append(Piece(first, last, quadrature + switching + path))
-    guards = _tube_guards(question, c, t * weight, forward_used)
-    backward = Radius(
-        "synthesis", "T3.3 Q_D (sharp)", used.evidence, used.declared, tuple(back), gaps
-    )
-    forward = Radius(
-        "synthesis",
-        "T3.3 Q_D + P_D (sharp)",
-        forward_used.evidence,
-        forward_used.declared,
-        tuple(forth),
-        gaps,
-        guards,
-    )
-    return backward, forward
+    total += monomial(t * weight, -1) + monomial(t * weight * lipschitz, -1, choice.growth)
+    if question.scope == "path":
+        total += monomial(bound * t, -1)
+    if choice.needs_room and weight:
+        reason = "the tube's margin is smaller than the enlargement h W of T3.3"
+        need_room(question, monomial(t * weight, -1), reason, used, sight)
+    return on_growth("synthesis", "T3.3 Q_D + P_D (sharp)", total, choice, used)
 
 
-def _tube_guards(
-    question: Question, c: FieldConstants, enlargement: Fraction, used: Premises
-) -> tuple[Guard, ...]:
-    """T3.3 steps outside the mixed states by ``h W`` unless ``m = L``: the tube needs that room."""
-    if c.growth is None or not isinstance(question.tube, DeclaredTube):
-        return ()
-    margin = question.tube.margin
-    used.need("tube_margin", Constant("tube_margin", margin.lower, margin.evidence, True))
-    return (
-        Guard(
-            monomial(enlargement, -1),
-            margin.lower,
-            "the tube's margin is smaller than the enlargement h W of T3.3",
-        ),
-    )
+def need_room(
+    question: Question, enlargement: DepthSum, reason: str, used: Premises, sight: Sight
+) -> None:
+    """Demand that the tube reaches ``enlargement`` beyond the states it holds."""
+    if not isinstance(question.tube, DeclaredTube):
+        return  # the constants hold everywhere
+    margin = used.need("tube_margin", sight.lower("tube_margin", question.tube.margin))
+    used.conditions.append(Guard(enlargement, margin, reason))
 
 
-def growth_pieces(
-    c: FieldConstants, used: Premises
-) -> tuple[list[tuple[int, int | None, Fraction]], tuple[Gap, ...]]:
-    """Depth ranges with the growth rate that holds there; gaps where ``1 + h m < 0``.
-
-    Without a declared rate ``m = L``. A declared rate holds from depth ``T / step_limit`` on and
-    is used there if it beats L.
-    """
-    lipschitz = used.need("state_lipschitz", c.state_lipschitz)
-    if c.growth is None or c.growth.rate.value >= lipschitz:
-        return [(1, None, lipschitz)], ()
-    rate = used.need("growth", c.growth.rate)
-    start = max(1, _ceiling(c.horizon / c.growth.step_limit))
-    pieces: list[tuple[int, int | None, Fraction]] = []
-    if start > 1:
-        pieces.append((1, start - 1, lipschitz))
-    safe = max(start, _ceiling(-rate * c.horizon))
-    gaps: tuple[Gap, ...] = ()
-    if safe > start:
-        gaps = (Gap(start, safe - 1, "1 + h m is negative: the growth rate cannot hold there"),)
-    pieces.append((safe, None, rate))
-    return pieces, gaps
-
-
-def _product(coefficient: Fraction, factor: EulerGrowth | PrefixPower) -> DepthSum:
-    if coefficient == 0:
-        return ZERO
-    return DepthSum((Monomial(coefficient, -1, (factor,)),))
-
-
-def _ceiling(value: Fraction) -> int:
-    return -(-value.numerator // value.denominator)
-
-
-def _missing(used: Premises) -> Radius:
-    names = ", ".join(dict.fromkeys(used.missing))
-    return unavailable("synthesis", f"missing premise: {names}")
+def on_growth(
+    name: str,
+    formula: str,
+    total: DepthSum,
+    choice: GrowthChoice,
+    used: Premises,
+    ceiling: Fraction | None = None,
+) -> Radius:
+    """A radius made with one growth rate: on the depths where it holds, if nothing is missing."""
+    used.need("growth" if choice.needs_room else "state_lipschitz", choice.rate)
+    if used.missing or choice.refused:
+        return unavailable(name, used.lack or choice.refused)
+    first = choice.first
+    gaps = (Gap(1, first - 1, choice.before),) if first > 1 else ()
+    pieces = (Piece(first, None, total),)
+    return Radius(name, formula, used.evidence, used.declared, pieces, gaps, used.guards, ceiling)

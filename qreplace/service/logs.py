@@ -28,9 +28,9 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=True, default=str)
 
 
-def log(level: int, event: str, **fields: Any) -> None:
-    """Log an event with its fields."""
-    LOGGER.log(level, event, extra={"fields": fields})
+def log(level: int, event: str, error: BaseException | None = None, **fields: Any) -> None:
+    """Log an event with its fields, and the traceback of ``error``."""
+    LOGGER.log(level, event, exc_info=error, extra={"fields": fields})
 
 
 def configure(level: str) -> None:

@@ -26,6 +26,8 @@ class Surroundings:
             await self._app(scope, receive, send)
             return
         number = request_number(Request(scope))
+        head = scope["method"] == "HEAD"  # is GET without the body
+        inner = {**scope, "method": "GET"} if head else scope
         status = 500
         started = time.monotonic()
 
@@ -37,10 +39,12 @@ class Surroundings:
                 headers.setdefault("X-Request-ID", number)
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
+            elif head:
+                message = {**message, "body": b""}
             await send(message)
 
         try:
-            await self._app(scope, receive, with_headers)
+            await self._app(inner, receive, with_headers)
         finally:
             log(
                 logging.DEBUG if scope["path"] in ("/healthz", "/readyz") else logging.INFO,

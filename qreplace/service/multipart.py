@@ -17,7 +17,9 @@ MAX_HEADER_BYTES = 4096
 """Largest header block of one part."""
 
 _BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
-_DISPOSITION = re.compile(r'\s*form-data((?:\s*;\s*[A-Za-z*-]+=(?:"(?:[^"\\]|\\.)*"|[^\s";]+))*)\s*')
+_DISPOSITION = re.compile(
+    r'\s*form-data((?:\s*;\s*[A-Za-z*-]+=(?:"(?:[^"\\]|\\.)*"|[^\s";]+))*)\s*'
+)
 _PARAMETER = re.compile(r';\s*([A-Za-z*-]+)=("(?:[^"\\]|\\.)*"|[^\s";]+)')
 _ESCAPES = {"%22": '"', "%0D": "\r", "%0A": "\n"}
 """How browsers write these three characters in a name (WHATWG HTML, multipart/form-data)."""

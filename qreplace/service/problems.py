@@ -67,7 +67,7 @@ PROBLEMS: dict[str, ProblemType] = {
     ),
     "not-ready": ProblemType(503, "Not ready", "The store cannot be written."),
 }
-"""Problem types by code; the codes of ``qreplace.errors`` that a request can cause are among them."""
+"""Problem types by code; those of ``qreplace.errors`` that a request can cause are among them."""
 
 
 @dataclass

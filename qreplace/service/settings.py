@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from qreplace.errors import InputError
 
@@ -62,7 +63,8 @@ class Settings:
         for variable in VARIABLES:
             text = given.get(variable.name, "")
             if text:
-                settings = replace(settings, **{variable.field: _value(variable, text)})
+                changed: dict[str, Any] = {variable.field: _value(variable, text)}
+                settings = replace(settings, **changed)
         return settings if data_dir is None else replace(settings, data_dir=data_dir)
 
 

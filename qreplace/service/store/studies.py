@@ -82,7 +82,8 @@ class StudyStore:
                     "spec_sha256": written.add(answer.spec),
                     "document_sha256": written.add(answer.document),
                 }
-                seq = connection.execute(insert(STUDIES).values(row)).inserted_primary_key[0]
+                statement = insert(STUDIES).values(row).returning(STUDIES.c.seq)
+                seq: int = connection.execute(statement).scalar_one()
                 files = [
                     {"study_seq": seq, "name": name, "sha256": written.add(data)}
                     for name, data in sorted(answer.files.items())

@@ -27,9 +27,7 @@ order in which answers came and what pages of the list point to. ``created`` is 
 FILES = Table(
     "files",
     METADATA,
-    Column(
-        "study_seq", Integer, ForeignKey("studies.seq", ondelete="CASCADE"), primary_key=True
-    ),
+    Column("study_seq", Integer, ForeignKey("studies.seq", ondelete="CASCADE"), primary_key=True),
     Column("name", String(128), primary_key=True),
     Column("sha256", String(64), nullable=False),
     Index("files_by_digest", "sha256"),

@@ -1,0 +1,325 @@
+"""Below the first screen: depths, radii, premises, plan, obstruction and claims, ready to show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from qreplace.claims import Claim, claim_digest
+from qreplace.claims.affine_lp import AffineLPClaim
+from qreplace.claims.frozen import FrozenClaim
+from qreplace.claims.schedule_error import ScheduleErrorClaim
+from qreplace.decision.words import NOT_SHOWN_BY_KIND
+from qreplace.question.model import VectorTarget
+from qreplace.report.context import ReportContext
+from qreplace.report.decimals import Number, at_least, at_most, end
+from qreplace.report.premises import DeclaredPremise, declared_premise
+from qreplace.report.references import Reference, references
+from qreplace.report.summary import Candidate, candidate
+from qreplace.report.text import counted, one_line, sentence
+from qreplace.report.words import CLAIMS, VERDICTS, VerdictWords, in_words
+
+
+@dataclass(frozen=True, slots=True)
+class DepthRow:
+    """One reported depth."""
+
+    candidate: Candidate
+    words: VerdictWords
+    best: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RadiusRow:
+    """A radius at the best candidate; ``value`` is ``None`` where it says nothing."""
+
+    name: str
+    value: Number | None
+    formula: str
+    evidence: str
+    used: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AtomRow:
+    """An atom of the plan, with the author's name and recipe."""
+
+    index: int
+    name: str
+    recipe: str
+    uses: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run."""
+
+    depth: int
+    metadata_bits: int
+    error: Number
+    weights: tuple[Number, ...]
+    counts: tuple[int, ...]
+    schedule: str
+    order: str
+    atoms: tuple[AtomRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedCoordinate:
+    """A coordinate of the dual witness; ``share`` of the whole weight, if that is known."""
+
+    witness: int
+    output: int
+    coordinate: int
+    weight: Number
+    share: str
+
+
+@dataclass(frozen=True, slots=True)
+class Obstruction:
+    """Why no mixture of the atoms comes closer."""
+
+    words: tuple[str, ...]
+    by_witness: bool
+    heaviest: tuple[WeighedCoordinate, ...]
+    missed_by: Number
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """A checked claim."""
+
+    about: str
+    lower: Number | None
+    upper: Number | None
+    evidence: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimGroup:
+    """The checked claims of one kind, and what that kind does not show."""
+
+    kind: str
+    words: str
+    not_shown: str
+    rows: tuple[ClaimRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Everything below the first screen."""
+
+    rows: tuple[DepthRow, ...]
+    frontier: tuple[Candidate, ...]
+    radii: tuple[RadiusRow, ...]
+    premises: tuple[DeclaredPremise, ...]
+    plan: Plan | None
+    obstruction: Obstruction | None
+    claims: tuple[ClaimGroup, ...]
+    claim_count: int
+    references: tuple[Reference, ...]
+    notes: str
+    target: str
+    architecture: str
+    checkpoint: str
+    source_name: str
+
+
+def detail(document: Mapping[str, Any], context: ReportContext) -> Details:
+    """The details of a decision document."""
+    labels = context.labels
+    return Details(
+        rows=_rows(document),
+        frontier=_frontier(document),
+        radii=_radii(document),
+        premises=tuple(declared_premise(name, context) for name in document["declared"]),
+        plan=_plan(document["plan"]) if document["plan"] else None,
+        obstruction=_obstruction(document, context) if document["obstruction"] else None,
+        claims=_claims(document, context.claims),
+        claim_count=len(document["claims"]),
+        references=references(document, context.claims),
+        notes=one_line(labels.notes),
+        target=one_line(labels.target),
+        architecture=one_line(labels.architecture),
+        checkpoint=one_line(labels.checkpoint),
+        source_name=one_line(context.source_name),
+    )
+
+
+def _rows(document: Mapping[str, Any]) -> tuple[DepthRow, ...]:
+    best = document["best"]
+    chosen = (best["depth"], best["metadata_bits"]) if best else None
+    return tuple(
+        DepthRow(
+            candidate(row),
+            VERDICTS[row["verdict"]],
+            (row["depth"], row["metadata_bits"]) == chosen,
+        )
+        for row in document["depths"]
+    )
+
+
+def _frontier(document: Mapping[str, Any]) -> tuple[Candidate, ...]:
+    by_place = {(row["depth"], row["metadata_bits"]): row for row in document["depths"]}
+    places = [(point["depth"], point["metadata_bits"]) for point in document["frontier"]]
+    return tuple(candidate(by_place[place]) for place in places)
+
+
+def _radii(document: Mapping[str, Any]) -> tuple[RadiusRow, ...]:
+    radii = document["best"]["radii"] if document["best"] else {}
+    rows = [
+        RadiusRow(
+            name=in_words(name.split(":")[0]),
+            value=end(radius["value"], up=True),
+            formula=one_line(radius["formula"]),
+            evidence=radius["evidence"],
+            used=bool(radius["used"]),
+        )
+        for name, radius in radii.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: not row.used))
+
+
+# --- the plan -------------------------------------------------------------------------------------
+
+
+def _plan(plan: Mapping[str, Any]) -> Plan:
+    schedule = plan["schedule"]
+    return Plan(
+        depth=plan["depth"],
+        metadata_bits=plan["metadata_bits"],
+        error=at_most(plan["error"]),
+        weights=tuple(at_least(weight) for weight in plan["weights"] or ()),
+        counts=tuple(plan["counts"]),
+        schedule=runs(schedule) if schedule is not None else "",
+        order=one_line(plan["order"]),
+        atoms=tuple(
+            AtomRow(
+                index=atom["index"],
+                name=one_line(atom.get("name", "")),
+                recipe=one_line(atom.get("recipe", "")),
+                uses=atom["uses"],
+                sha256=atom["sha256"],
+            )
+            for atom in plan["atoms"]
+        ),
+    )
+
+
+def runs(schedule: Sequence[int]) -> str:
+    """A schedule as atom indices in order, repetitions as ``14×3``."""
+    pieces: list[str] = []
+    position = 0
+    while position < len(schedule):
+        stop = position
+        while stop < len(schedule) and schedule[stop] == schedule[position]:
+            stop += 1
+        length = stop - position
+        pieces.append(f"{schedule[position]}" if length == 1 else f"{schedule[position]}×{length}")
+        position = stop
+    return " ".join(pieces)
+
+
+# --- the obstruction ------------------------------------------------------------------------------
+
+
+def _obstruction(document: Mapping[str, Any], context: ReportContext) -> Obstruction:
+    found = document["obstruction"]
+    inputs = context.question.domain.inputs
+    by_witness = not isinstance(context.question.target, VectorTarget)
+    total = _dual_weight(found["lower"], context.claims)
+    missed, lower = at_least(found["missed_by"]), at_least(found["lower"])
+    weighed = counted(found["coordinates"], "coordinate")
+    if by_witness:
+        named = len(found["witnesses"])
+        of = f" of the {inputs.shape[0]:,}" if inputs is not None and len(inputs.shape) == 2 else ""
+        weighed += f", at {counted(named, 'witness', 'witnesses')}{of}"
+    words = (
+        f"One linear functional separates the target from everything the library can reach at any "
+        f"depth. It weighs {weighed}.",
+        f"Along it every mixture of the atoms misses the target by at least {lower}, so the "
+        f"tolerance {at_most(found['tolerance'])} is missed by at least {missed}.",
+    )
+    return Obstruction(
+        words=words,
+        by_witness=by_witness,
+        heaviest=tuple(
+            WeighedCoordinate(
+                witness=entry["witness"],
+                output=entry["output"],
+                coordinate=entry["coordinate"],
+                weight=at_least(entry["weight"]),
+                share=_percent(abs(Fraction(entry["weight"])) / total) if total else "",
+            )
+            for entry in found["heaviest"]
+        ),
+        missed_by=missed,
+    )
+
+
+def _dual_weight(lower: str, claims: Sequence[Claim]) -> Fraction:
+    """The sum of the magnitudes of the dual witness behind a lower end; 0 if it is not here."""
+    for claim in claims:
+        if isinstance(claim, AffineLPClaim) and claim.lower == Fraction(lower):
+            return sum(map(abs, claim.dual.numerators), Fraction(0)) / claim.dual.denominator
+    return Fraction(0)
+
+
+def _percent(share: Fraction) -> str:
+    """A share in percent with one decimal, nearest; for reading only."""
+    tenths = round(share * 1000)
+    return f"{tenths // 10}.{tenths % 10} %"
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+
+def _claims(document: Mapping[str, Any], claims: Sequence[Claim]) -> tuple[ClaimGroup, ...]:
+    known = {claim_digest(claim): claim for claim in claims}
+    groups: dict[str, list[tuple[int, ClaimRow]]] = {}
+    for entry in document["claims"]:
+        order, about = _about(known.get(entry["sha256"]))
+        row = ClaimRow(
+            about=about,
+            lower=end(entry["lower"], up=False),
+            upper=end(entry["upper"], up=True),
+            evidence=entry["evidence"],
+            sha256=entry["sha256"],
+        )
+        groups.setdefault(entry["kind"], []).append((order, row))
+    first = {kind: place for place, kind in enumerate(CLAIMS)}
+    kinds = sorted(groups, key=lambda kind: (first.get(kind, len(first)), kind))
+    return tuple(
+        ClaimGroup(
+            kind=kind,
+            words=CLAIMS.get(kind, in_words(kind)),
+            not_shown=_kind_not_shown(kind),
+            rows=tuple(row for _, row in sorted(groups[kind], key=lambda pair: pair[0])),
+        )
+        for kind in kinds
+    )
+
+
+def _kind_not_shown(kind: str) -> str:
+    text = NOT_SHOWN_BY_KIND.get(kind, "")
+    return sentence(text.removeprefix(f"{kind}:")) if text else ""
+
+
+def _about(claim: Claim | None) -> tuple[int, str]:
+    """What a claim is about, and its place among those of its kind."""
+    if isinstance(claim, AffineLPClaim):
+        return claim.code, f"{in_words(claim.method)}{_code(claim)}"
+    if isinstance(claim, ScheduleErrorClaim):
+        depth = sum(claim.counts)
+        return depth, f"depth {depth:,}{_code(claim)}"
+    if isinstance(claim, FrozenClaim):
+        return claim.first_depth, f"from depth {claim.first_depth:,} on{_code(claim)}"
+    return 0, ""
+
+
+def _code(claim: Claim) -> str:
+    return f", {counted(claim.code, 'metadata bit')}" if claim.code else ""
