@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from qreplace.decision.routes import Route
+from qreplace.decision.routes import Condition, Route, Segment
 from qreplace.exact.rational import round_down, round_up
 from qreplace.radii.depth_function import DepthSum
-from qreplace.radii.radius import Piece, Radius
+from qreplace.radii.radius import Radius
 
 START_BITS = 128
 MAX_BITS = 4096
@@ -56,25 +56,18 @@ def _compare(
     route: Route, first: int, last: int | None, budget: Fraction, *, strict: bool
 ) -> Answer:
     """Whether the radii exist and sum to at most (below, when strict) ``budget``."""
-    covered = _within(route.end.depths.first, route.end.depths.last, first, last)
-    if covered is not Answer.ALL:
-        return covered
-    if budget < 0 or (strict and budget <= 0):
+    if budget < 0 or (strict and budget == 0):
         return Answer.NONE
-    sums: list[DepthSum] = []
-    for radius in route.radii:
-        piece = _piece(radius, first, last)
-        if isinstance(piece, Answer):
-            return piece
-        conditions = _conditions(radius, piece, first, last)
-        if conditions is not Answer.ALL:
-            return conditions
-        sums.append(piece.sum)
-    return at_most(_total(sums), budget, first, last, strict=strict)
-
-
-def _total(sums: Sequence[DepthSum]) -> DepthSum:
-    return DepthSum(tuple(term for part in sums for term in part.terms))
+    mixed = False
+    for segment in route.segments:
+        within = _within(segment.first, segment.last, first, last)
+        if within is Answer.ALL:
+            conditions = _conditions(segment.conditions, first, last)
+            if conditions is not Answer.ALL:
+                return conditions
+            return at_most(segment.sum, budget, first, last, strict=strict)
+        mixed = mixed or within is Answer.MIXED
+    return Answer.MIXED if mixed else Answer.NONE
 
 
 def _within(low: int, high: int | None, first: int, last: int | None) -> Answer:
@@ -87,23 +80,14 @@ def _within(low: int, high: int | None, first: int, last: int | None) -> Answer:
     return Answer.ALL if inside else Answer.MIXED
 
 
-def _piece(radius: Radius, first: int, last: int | None) -> Piece | Answer:
+def _conditions(conditions: Sequence[Condition], first: int, last: int | None) -> Answer:
     mixed = False
-    for piece in radius.pieces:
-        within = _within(piece.first, piece.last, first, last)
-        if within is Answer.ALL:
-            return piece
-        mixed = mixed or within is Answer.MIXED
-    return Answer.MIXED if mixed else Answer.NONE
-
-
-def _conditions(radius: Radius, piece: Piece, first: int, last: int | None) -> Answer:
-    answers = [at_most(g.sum, g.limit, first, last, strict=False) for g in radius.guards]
-    if radius.ceiling is not None:
-        answers.append(at_most(piece.sum, radius.ceiling, first, last, strict=True))
-    if Answer.NONE in answers:
-        return Answer.NONE
-    return Answer.MIXED if Answer.MIXED in answers else Answer.ALL
+    for condition in conditions:
+        answer = at_most(condition.sum, condition.limit, first, last, strict=condition.strict)
+        if answer is Answer.NONE:
+            return answer
+        mixed = mixed or answer is Answer.MIXED
+    return Answer.MIXED if mixed else Answer.ALL
 
 
 def at_most(
@@ -142,26 +126,45 @@ class Value:
     route: Route
 
 
-def value_at(route: Route, depth: int) -> Fraction | None:
-    """The route's end at ``depth``, outward; ``None`` where the route says nothing."""
-    if depth not in route.depths:
+def value_at(route: Route, depth: int, near: Fraction | None = None) -> Fraction | None:
+    """The route's end at ``depth``, outward; ``None`` where the route says nothing.
+
+    It is not rounded where rounding would move it to the other side of the threshold ``near``.
+    """
+    segment = _segment_at(route, depth)
+    if segment is None:
         return None
-    sums = []
-    for radius in route.radii:
-        piece = _piece(radius, depth, depth)
-        if isinstance(piece, Answer):
-            return None
-        if _conditions(radius, piece, depth, depth) is not Answer.ALL:
-            return None
-        sums.append(piece.sum)
-    total = _total(sums)
-    high = total.over(depth, depth, START_BITS)[1] if total.terms else 0
+    low, high = segment.sum.over(depth, depth, START_BITS)
     if high is None:
         return None
-    amount = Fraction(high, 1 << START_BITS)
-    if route.side == "upper":
-        return outward(route.end.value + amount, up=True)
-    return outward(max(Fraction(0), route.end.value - amount), up=False)
+    sign = 1 if route.side == "upper" else -1
+    if low != high and near is not None:
+        budget = sign * (near - route.end.value)
+        if low <= budget * (1 << START_BITS) <= high:
+            exact = segment.sum.exact(depth)
+            if exact is not None:
+                return max(Fraction(0), route.end.value + sign * exact)
+    value = route.end.value + sign * Fraction(high, 1 << START_BITS)
+    return outward(max(Fraction(0), value), up=sign > 0)
+
+
+def _segment_at(route: Route, depth: int) -> Segment | None:
+    for segment in route.segments:
+        if segment.first <= depth and (segment.last is None or depth <= segment.last):
+            holds = _conditions(segment.conditions, depth, depth) is Answer.ALL
+            return segment if holds else None
+    return None
+
+
+def radius_at(radius: Radius, depth: int) -> Fraction | None:
+    """A single radius at ``depth``, rounded up; ``None`` where it says nothing."""
+    for piece in radius.pieces:
+        if piece.first <= depth and (piece.last is None or depth <= piece.last):
+            if _unmet(radius, piece.sum, depth):
+                return None
+            high = piece.sum.over(depth, depth, START_BITS)[1]
+            return None if high is None else outward(Fraction(high, 1 << START_BITS), up=True)
+    return None
 
 
 def outward(value: Fraction, *, up: bool) -> Fraction:
@@ -173,21 +176,27 @@ def outward(value: Fraction, *, up: bool) -> Fraction:
 
 def reasons_at(route: Route, depth: int) -> list[str]:
     """Why a route says nothing at ``depth``; empty when it does."""
-    found: list[str] = []
+    found = []
     for radius in route.radii:
-        piece = _piece(radius, depth, depth)
-        if isinstance(piece, Answer):
-            found.extend(
-                f"{radius.name}: {gap.reason}"
-                for gap in radius.gaps
-                if gap.first <= depth and (gap.last is None or depth <= gap.last)
-            )
-            continue
-        for guard in radius.guards:
-            if at_most(guard.sum, guard.limit, depth, depth, strict=False) is not Answer.ALL:
-                found.append(f"{radius.name}: {guard.reason}")
-        if radius.ceiling is not None and (
-            at_most(piece.sum, radius.ceiling, depth, depth, strict=True) is not Answer.ALL
-        ):
-            found.append(f"{radius.name}: it reaches the saturation margin (T4.8)")
+        for gap in radius.gaps:
+            if gap.first <= depth and (gap.last is None or depth <= gap.last):
+                found.append(f"{radius.name}: {gap.reason}")
+        for piece in radius.pieces:
+            if piece.first <= depth and (piece.last is None or depth <= piece.last):
+                found.extend(_unmet(radius, piece.sum, depth))
+    return found
+
+
+def _unmet(radius: Radius, total: DepthSum, depth: int) -> list[str]:
+    """The conditions of a radius that fail at ``depth``, in words."""
+    found = [
+        f"{radius.name}: {guard.reason}"
+        for guard in radius.guards
+        if at_most(guard.sum, guard.limit, depth, depth, strict=False) is not Answer.ALL
+    ]
+    ceiling = radius.ceiling
+    if ceiling is not None and (
+        at_most(total, ceiling, depth, depth, strict=True) is not Answer.ALL
+    ):
+        found.append(f"{radius.name}: it reaches the saturation margin (T4.8)")
     return found

@@ -238,10 +238,11 @@ def _as_executed(question: Question, env: Environment) -> list[Radius | None]:
 
 def _distinct(found: list[Route]) -> list[Route]:
     """Without repetitions: growth rates that a route does not use give the same route."""
-    kept: dict[tuple[int, ...], Route] = {}
+    kept: list[Route] = []
     for route in found:
-        kept.setdefault(tuple(map(id, route.radii)), route)
-    return list(kept.values())
+        if all(route.radii != other.radii for other in kept):
+            kept.append(route)
+    return kept
 
 
 def _present(radii: Sequence[Radius | None]) -> tuple[Radius, ...]:

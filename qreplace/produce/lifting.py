@@ -92,8 +92,15 @@ class NumericLifting:
 
 def _join(digits: NDArray[np.int64], step: int) -> list[int]:
     """``sum_k digits[k] 2**(step (K - 1 - k))`` entry by entry, by halves."""
-    rows = digits.tolist()
     width = step
+    largest = int(np.abs(digits).max())
+    if largest.bit_length() + step < 62:
+        # Pairs still fit a machine word: the first halving is NumPy's.
+        if len(digits) % 2:
+            digits = np.vstack([np.zeros_like(digits[:1]), digits])
+        digits = (digits[::2] << step) + digits[1::2]
+        width *= 2
+    rows = digits.tolist()
     while len(rows) > 1:
         if len(rows) % 2:
             rows.insert(0, [0] * len(rows[0]))

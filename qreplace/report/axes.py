@@ -24,6 +24,7 @@ _MARKERS: dict[Tone, tuple[str, str, str, str]] = {
 def set_wide_axis(axes: Axes, values: Sequence[float], *, whole: bool) -> None:
     """The horizontal axis: logarithmic when the values span a wide range."""
     if not values:
+        axes.set_xticks([])
         return
     first, last = min(values), max(values)
     if wide(list(values)) and first > 0:
@@ -65,8 +66,19 @@ def set_error_axis(axes: Axes, data: PlotData, *, uppers_only: bool = False) -> 
     if wide(positive):
         axes.set_yscale("log")
         axes.set_ylim(min(positive) / 1.6, top * 1.6)
+        _decimal_ticks(axes, top / min(positive))
     else:
         axes.set_ylim(0, top * 1.1)
+
+
+def _decimal_ticks(axes: Axes, span: float) -> None:
+    """1, 2 and 5 in every decade while there are few decades, else the decades alone."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    steps = (1.0, 2.0, 5.0) if span < 2000 else (1.0,)
+    axes.yaxis.set_major_locator(LogLocator(subs=steps, numticks=9))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def tolerance_line(axes: Axes, data: PlotData) -> None:
@@ -100,10 +112,12 @@ def mark_best(axes: Axes, x: float, y: float, words: str) -> None:
         [x], [y], s=190, marker="o", facecolor="none", edgecolor=INK, linewidth=2, zorder=4,
         gid="best",
     )  # fmt: skip
-    axes.annotate(
-        words, (x, y), xytext=(10, 14), textcoords="offset points", color=INK, weight="bold",
-        zorder=5,
+    right = axes.transLimits.transform(axes.transScale.transform((x, y)))[0] > 0.5
+    note = axes.annotate(
+        words, (x, y), xytext=(-12 if right else 12, 14), textcoords="offset points",
+        ha="right" if right else "left", color=INK, weight="bold", zorder=5,
     )  # fmt: skip
+    note.set_in_layout(False)
 
 
 def legend_below(axes: Axes) -> None:
