@@ -25,6 +25,7 @@ from qreplace.errors import ProducerFailed, Rejected
 from qreplace.exact.document import canonical_bytes, sha256_hex
 from qreplace.question.model import ComputedFloor, LiftedAffineSystem, QuantizedExecution
 from qreplace.question.subject import Subject
+from qreplace.report import ReportContext
 from qreplace.report.companions import with_companions
 from qreplace.spec import LoadedSpec, load_spec
 from qreplace.version import __version__
@@ -71,6 +72,17 @@ class Study:
             document["plan"] = self._labelled_plan(document["plan"])
         companions: dict[str, Any] = with_companions(document)
         return companions
+
+    def report_context(self) -> ReportContext:
+        """What the reports need beside ``document()``."""
+        labels = self.spec.labels
+        return ReportContext(
+            title=labels.title,
+            question=self.spec.question,
+            labels=labels,
+            source_name=self.spec.name,
+            claims=self.claims,
+        )
 
     def _labelled_plan(self, plan: dict[str, Any]) -> dict[str, Any]:
         """The plan with the names and recipes that the specification gives its atoms."""

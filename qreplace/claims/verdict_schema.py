@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from qreplace.exact.codec import RATIONAL_PATTERN
-
 DIGEST_PATTERN = r"^[0-9a-f]{64}$"
 
-RATIONAL = {"type": "string", "pattern": RATIONAL_PATTERN}
+RATIONAL = {"type": "string", "pattern": r"^(0|-?[1-9][0-9]*(/[1-9][0-9]*)?)$"}
+"""A recomputed number may be longer than those that are read."""
 DIGEST = {"type": "string", "pattern": DIGEST_PATTERN}
 COUNT = {"type": "integer", "minimum": 0}
 DEPTH = {"type": "integer", "minimum": 1}

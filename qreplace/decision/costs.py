@@ -28,13 +28,22 @@ def log2_upper(count: int) -> Fraction:
     return whole + Fraction(fraction + 1, 1 << LOG2_BITS)
 
 
-def cost(question: Question, depth: int, bits: int) -> Fraction:
-    """``codebook + metadata_bit s + schedule_bit D log2 J + step D``."""
-    weights = question.costs
-    schedule = depth * log2_upper(question.dictionary_for(bits).atom_count)
-    return (
-        weights.codebook
-        + weights.metadata_bit * bits
-        + weights.schedule_bit * schedule
-        + weights.step * depth
-    )
+class Prices:
+    """``codebook + metadata_bit s + schedule_bit D log2 J + step D`` at each candidate."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._a_step: dict[int, Fraction] = {}
+
+    def at(self, depth: int, bits: int) -> Fraction:
+        """The declared cost of a candidate."""
+        weights = self._question.costs
+        return weights.codebook + weights.metadata_bit * bits + self._step(bits) * depth
+
+    def _step(self, bits: int) -> Fraction:
+        """What one more step costs with the dictionary that runs at ``bits`` metadata bits."""
+        atoms = self._question.dictionary_for(bits).atom_count
+        if atoms not in self._a_step:
+            weights = self._question.costs
+            self._a_step[atoms] = weights.schedule_bit * log2_upper(atoms) + weights.step
+        return self._a_step[atoms]

@@ -39,25 +39,25 @@ class Threshold:
     strict: bool
 
 
-def meets(route: Route, threshold: Threshold, first: int, last: int | None) -> Answer:
-    """Whether an upper route proves feasibility on depths ``first..last``."""
-    budget = threshold.feasible - route.end.value
-    return _compare(route, first, last, budget, strict=threshold.strict)
+def slack(route: Route, threshold: Threshold) -> Fraction | None:
+    """What the radii of a route may sum to; ``None`` when no sum proves anything.
+
+    An upper route proves feasibility while ``end + radii <= threshold`` (``<`` when strict), a
+    lower one impossibility while ``end - radii > threshold``.
+    """
+    if route.side == "upper":
+        spare = threshold.feasible - route.end.value
+        strict = threshold.strict
+    else:
+        if threshold.impossible is None:
+            return None
+        spare = route.end.value - threshold.impossible
+        strict = True
+    return spare if spare > 0 or (spare == 0 and not strict) else None
 
 
-def exceeds(route: Route, threshold: Threshold, first: int, last: int | None) -> Answer:
-    """Whether a lower route proves impossibility on depths ``first..last``."""
-    if threshold.impossible is None:
-        return Answer.NONE
-    return _compare(route, first, last, route.end.value - threshold.impossible, strict=True)
-
-
-def _compare(
-    route: Route, first: int, last: int | None, budget: Fraction, *, strict: bool
-) -> Answer:
-    """Whether the radii exist and sum to at most (below, when strict) ``budget``."""
-    if budget < 0 or (strict and budget == 0):
-        return Answer.NONE
+def proves(route: Route, spare: Fraction, first: int, last: int | None, *, strict: bool) -> Answer:
+    """Whether on depths ``first..last`` the radii exist and sum to at most ``spare``."""
     mixed = False
     for segment in route.segments:
         within = _within(segment.first, segment.last, first, last)
@@ -65,7 +65,7 @@ def _compare(
             conditions = _conditions(segment.conditions, first, last)
             if conditions is not Answer.ALL:
                 return conditions
-            return at_most(segment.sum, budget, first, last, strict=strict)
+            return at_most(segment.sum, spare, first, last, strict=strict)
         mixed = mixed or within is Answer.MIXED
     return Answer.MIXED if mixed else Answer.NONE
 
@@ -99,7 +99,7 @@ def at_most(
         return Answer.ALL if holds else Answer.NONE
     bits = START_BITS
     while True:
-        low, high = total.over(first, last, bits)
+        low, high = total.at(first, bits) if first == last else total.over(first, last, bits)
         scaled = budget.numerator << bits
         unit = budget.denominator
         if high is not None and (high * unit < scaled or (not strict and high * unit == scaled)):
@@ -134,18 +134,21 @@ def value_at(route: Route, depth: int, near: Fraction | None = None) -> Fraction
     segment = _segment_at(route, depth)
     if segment is None:
         return None
-    low, high = segment.sum.over(depth, depth, START_BITS)
+    low, high = segment.sum.at(depth, START_BITS)
     if high is None:
         return None
-    sign = 1 if route.side == "upper" else -1
-    if low != high and near is not None:
-        budget = sign * (near - route.end.value)
-        if low <= budget * (1 << START_BITS) <= high:
+    end, sign = route.end.value, 1 if route.side == "upper" else -1
+    top, bottom = end.numerator, end.denominator
+    if near is not None and low != high:
+        # The threshold minus the end, in units of 2^-START_BITS / unit.
+        unit = near.denominator * bottom
+        spare = sign * (near.numerator * bottom - top * near.denominator) << START_BITS
+        if low * unit <= spare <= high * unit:
             exact = segment.sum.exact(depth)
             if exact is not None:
-                return max(Fraction(0), route.end.value + sign * exact)
-    value = route.end.value + sign * Fraction(high, 1 << START_BITS)
-    return outward(max(Fraction(0), value), up=sign > 0)
+                return max(Fraction(0), end + sign * exact)
+    value = Fraction(max(0, (top << START_BITS) + sign * high * bottom), bottom << START_BITS)
+    return outward(value, up=sign > 0)
 
 
 def _segment_at(route: Route, depth: int) -> Segment | None:

@@ -55,52 +55,54 @@ def first_depth(
 ) -> int | None:
     """The smallest depth of the grid at which some route meets the condition."""
     for depths in grid:
-        found = _first(list(routes), condition, depths, 0, size(depths) - 1, budget)
+        found = _first(list(routes), condition, depths, budget)
         if found is not None:
             return found
     return None
 
 
-def holds_everywhere(
+def proofs_everywhere(
     routes: Sequence[Route], condition: Condition, grid: Sequence[DepthRange], budget: Budget
-) -> bool:
-    """Whether at every depth of the grid some route meets the condition."""
-    return all(
-        _all(list(routes), condition, depths, 0, size(depths) - 1, budget) for depths in grid
-    )
+) -> list[Route] | None:
+    """Routes that together meet the condition at every depth of the grid; ``None`` if none do.
+
+    Earlier routes are preferred, so the caller puts the better evidenced ones first.
+    """
+    used: list[Route] = []
+    for depths in grid:
+        found = _all(list(routes), condition, depths, budget)
+        if found is None:
+            return None
+        used.extend(route for route in found if not any(route is other for other in used))
+    return used
 
 
 def _survey(
     routes: list[Route], condition: Condition, first: int, last: int
-) -> tuple[bool, list[Route]]:
-    """Whether one route answers ALL, and the routes whose answer is open."""
+) -> tuple[Route | None, list[Route]]:
+    """A route that answers ALL, if any, and the routes whose answer is open."""
     open_routes = []
     for route in routes:
         answer = condition(route, first, last)
         if answer is Answer.ALL:
-            return True, []
+            return route, []
         if answer is Answer.MIXED:
             open_routes.append(route)
-    return False, open_routes
+    return None, open_routes
 
 
 def _first(
-    routes: list[Route],
-    condition: Condition,
-    depths: DepthRange,
-    low: int,
-    high: int,
-    budget: Budget,
+    routes: list[Route], condition: Condition, depths: DepthRange, budget: Budget
 ) -> int | None:
     # An explicit stack, later halves first, so that the smallest depth is found first.
-    stack = [(low, high, routes)]
+    stack = [(0, size(depths) - 1, routes)]
     while stack:
         low, high, routes = stack.pop()
         if not budget.take():
             return None
         first, last = depths.first + low * depths.step, depths.first + high * depths.step
         proved, open_routes = _survey(routes, condition, first, last)
-        if proved:
+        if proved is not None:
             return first
         if open_routes and low < high:
             middle = (low + high) // 2
@@ -110,49 +112,53 @@ def _first(
 
 
 def _all(
-    routes: list[Route],
-    condition: Condition,
-    depths: DepthRange,
-    low: int,
-    high: int,
-    budget: Budget,
-) -> bool:
-    stack = [(low, high, routes)]
+    routes: list[Route], condition: Condition, depths: DepthRange, budget: Budget
+) -> list[Route] | None:
+    used: list[Route] = []
+    stack = [(0, size(depths) - 1, routes)]
     while stack:
         low, high, routes = stack.pop()
         if not budget.take():
-            return False
+            return None
         first, last = depths.first + low * depths.step, depths.first + high * depths.step
         proved, open_routes = _survey(routes, condition, first, last)
-        if proved:
+        if proved is not None:
+            if not any(proved is route for route in used):
+                used.append(proved)
             continue
         if not open_routes or low == high:
-            return False
+            return None
         middle = (low + high) // 2
         stack.append((middle + 1, high, open_routes))
         stack.append((low, middle, open_routes))
-    return True
+    return used
 
 
-def from_depth_on(routes: Sequence[Route], condition: Condition) -> int | None:
+def from_depth_on(routes: Sequence[Route], condition: Condition) -> tuple[int, Route] | None:
     """The smallest ``D_0`` found with one route proving the condition at every ``D >= D_0``.
 
     Powers of two up to ``2**60`` are tried, then the answer is refined by bisection.
     """
-    best: int | None = None
+    best: tuple[int, Route] | None = None
     for route in routes:
-        for exponent in range(61):
-            if condition(route, 1 << exponent, None) is Answer.ALL:
-                low, high = (1 << exponent) // 2, 1 << exponent
-                while low + 1 < high:
-                    middle = (low + high) // 2
-                    if condition(route, middle, None) is Answer.ALL:
-                        high = middle
-                    else:
-                        low = middle
-                best = high if best is None else min(best, high)
-                break
+        found = _start(route, condition)
+        if found is not None and (best is None or found < best[0]):
+            best = found, route
     return best
+
+
+def _start(route: Route, condition: Condition) -> int | None:
+    for exponent in range(61):
+        if condition(route, 1 << exponent, None) is Answer.ALL:
+            low, high = (1 << exponent) // 2, 1 << exponent
+            while low + 1 < high:
+                middle = (low + high) // 2
+                if condition(route, middle, None) is Answer.ALL:
+                    high = middle
+                else:
+                    low = middle
+            return high
+    return None
 
 
 def thinned(grid: Sequence[DepthRange], wanted: Sequence[int], limit: int) -> list[int]:

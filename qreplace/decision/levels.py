@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from qreplace.decision.routes import Route
-from qreplace.premises import Evidence, weakest
+from qreplace.premises import Evidence, Premise
+from qreplace.question.model import Growth, Question, Saturating, Wrapping
+from qreplace.radii.constants import Sight
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Level:
-    """Certified only, or every premise down to ``weakest``."""
+    """Certified: nothing declared. Else every declared premise down to the label ``weakest``."""
 
     certified: bool
     weakest: Evidence
 
-    def admits(self, route: Route) -> bool:
-        """Whether the route may be used at this level."""
-        if self.certified:
-            return route.certified
-        return route.evidence.rank <= self.weakest.rank
+    @property
+    def sight(self) -> Sight:
+        """The declared premises that the level admits."""
+        return Sight(None if self.certified else self.weakest)
 
     def admits_objective(self, evidence: Evidence | None) -> bool:
         """Whether the threshold may be used; ``None`` is a tolerance, which is simply asked."""
@@ -30,16 +31,40 @@ class Level:
 
 
 CERTIFIED = Level(True, Evidence.FINITE_WITNESS_CERTIFIED)
+EVERYTHING = Level(False, Evidence.DIAGNOSTIC)
+"""Every premise that is available at all."""
 
 
-def levels_of(routes: Iterable[Route], objective: Evidence | None) -> list[Level]:
-    """Certified first; then one level for each label that a usable uncertified route carries."""
-    labels = set()
-    for route in routes:
-        if route.certified and objective is None:
-            continue
-        label = route.evidence if objective is None else weakest([route.evidence, objective])
-        labels.add(label)
+def levels_of(question: Question) -> list[Level]:
+    """Certified first; then one level for each label that a declared premise carries."""
+    labels = {premise.evidence for premise in _declared(question)}
     labels.discard(Evidence.UNAVAILABLE)
     ordered = sorted(labels, key=lambda label: label.rank)
-    return [CERTIFIED, *(Level(False, label) for label in ordered)]
+    return [CERTIFIED, *map(_level, ordered)]
+
+
+def _level(label: Evidence) -> Level:
+    return EVERYTHING if label is EVERYTHING.weakest else Level(False, label)
+
+
+def _declared(question: Question) -> Iterator[Premise]:
+    """The declared premises of the question."""
+    for block in (
+        question.objective,
+        question.domain,
+        question.tube,
+        question.floor,
+        question.synthesis,
+        question.metadata,
+        question.execution,
+    ):
+        yield from _premises_of(block)
+
+
+def _premises_of(block: Any) -> Iterator[Premise]:
+    for name in getattr(block, "__dataclass_fields__", ()):
+        value = getattr(block, name)
+        if isinstance(value, Premise):
+            yield value
+        elif isinstance(value, (Growth, Saturating, Wrapping)):
+            yield from _premises_of(value)

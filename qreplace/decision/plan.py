@@ -9,7 +9,7 @@ from typing import Any
 from qreplace.claims import Claim
 from qreplace.claims.affine_lp import AffineLPClaim
 from qreplace.claims.schedule_error import ScheduleErrorClaim
-from qreplace.decision.schedules import chairman_schedule, counts_of
+from qreplace.decision.schedules import chairman_schedule, rounded_counts
 from qreplace.exact.codec import encode
 from qreplace.exact.document import canonical_bytes, sha256_hex
 from qreplace.exact.rational import format_rational
@@ -39,17 +39,22 @@ def plan(subject: Subject, claims: Sequence[Claim], depth: int, bits: int) -> di
         return None
     problem = subject.lifted(bits)
     weights = _mixing_weights(claims, bits, len(problem.atoms))
-    counts = _counts(claims, bits, depth)
-    if counts is None:
-        if weights is None:
-            return None
-        counts = counts_of(chairman_schedule(weights, depth), len(problem.atoms))
-    shares = [Fraction(n, depth) for n in counts]
-    schedule = chairman_schedule(shares, depth) if depth <= MAX_SCHEDULE else None
-    if schedule is not None:
-        counts = counts_of(schedule, len(problem.atoms))
-    residual = problem.residual(counts, depth)
-    error = norm_bounds(question.norm, residual, depth * problem.denominator)[1]
+    options = _claimed_counts(claims, bits, depth)
+    if weights is not None:
+        options.append(rounded_counts(weights, depth))
+    if not options:
+        return None
+
+    def error_of(counts: Sequence[int]) -> Fraction:
+        residual = problem.residual(counts, depth)
+        return norm_bounds(question.norm, residual, depth * problem.denominator)[1]
+
+    counts = min(options, key=lambda option: (error_of(option), option))
+    error = error_of(counts)
+    schedule = None
+    if depth <= MAX_SCHEDULE:
+        # With shares n / D every count is met exactly at the end.
+        schedule = chairman_schedule([Fraction(n, depth) for n in counts], depth)
     return {
         "depth": depth,
         "metadata_bits": bits,
@@ -66,17 +71,15 @@ def plan(subject: Subject, claims: Sequence[Claim], depth: int, bits: int) -> di
     }
 
 
-def _counts(claims: Sequence[Claim], bits: int, depth: int) -> list[int] | None:
-    """The counts of the best schedule claim at this depth."""
-    fitting = [
-        claim
+def _claimed_counts(claims: Sequence[Claim], bits: int, depth: int) -> list[list[int]]:
+    """The counts of the schedule claims at this depth."""
+    return [
+        list(claim.counts)
         for claim in claims
         if isinstance(claim, ScheduleErrorClaim)
         and claim.code == bits
         and sum(claim.counts) == depth
     ]
-    best = min(fitting, key=lambda claim: (claim.error, claim.counts), default=None)
-    return None if best is None else list(best.counts)
 
 
 def _mixing_weights(claims: Sequence[Claim], bits: int, atoms: int) -> list[Fraction] | None:

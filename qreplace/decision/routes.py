@@ -19,7 +19,7 @@ from qreplace.premises import Evidence, weakest
 from qreplace.question.model import CoveringMetadata, FullDomain, NoRouting, Question
 from qreplace.question.subject import Subject
 from qreplace.radii.arithmetic import arithmetic_radius
-from qreplace.radii.constants import FieldConstants, GrowthChoice, Sight, field_constants
+from qreplace.radii.constants import GrowthChoice, Sight, field_constants
 from qreplace.radii.depth_function import DepthSum, monomial
 from qreplace.radii.metadata import metadata_radius
 from qreplace.radii.radius import Premises, Radius, everywhere, unavailable
@@ -45,7 +45,7 @@ class Segment:
     conditions: tuple[Condition, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Route:
     """``end (+ or -) sum of radii`` on the end's depths."""
 
@@ -112,6 +112,9 @@ ZERO_END = End(
 )
 """An error is not negative."""
 
+PROBE_END = replace(ZERO_END, quantity="relaxed_floor", side="upper", domain="witnesses", kind="")
+"""Stands for an upper end that is not there, to see what else would be missing."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChosenRadii:
@@ -133,7 +136,6 @@ class Environment:
     """Alternatives, one a growth rate; each is valid by itself."""
     routing: Radius | None
     covering: Radius | None
-    constants: FieldConstants
 
 
 def environment(
@@ -153,22 +155,21 @@ def environment(
             ChosenRadii(
                 choice=choice,
                 synthesis=synthesis_radii(question, constants, choice, sight),
-                metadata=metadata_radius(question, constants, choice, bits, sight),
+                metadata=metadata_radius(question, choice, bits, sight),
                 arithmetic=arithmetic_radius(subject, constants, choice, bits, sight),
             )
-            for choice in constants.choices
+            # Nothing declared and nothing checked: no radius matters.
+            for choice in (constants.choices if ends or sight.weakest else ())
         ),
         routing=_routing(question),
         covering=_covering(question, sight),
-        constants=constants,
     )
 
 
 def with_bits(question: Question, env: Environment, bits: int, sight: Sight) -> Environment:
     """The same dictionary at another budget of a covering: only the metadata radius differs."""
     chosen = tuple(
-        replace(c, metadata=metadata_radius(question, env.constants, c.choice, bits, sight))
-        for c in env.chosen
+        replace(c, metadata=metadata_radius(question, c.choice, bits, sight)) for c in env.chosen
     )
     return replace(env, chosen=chosen)
 
@@ -177,13 +178,14 @@ def routes(question: Question, env: Environment) -> list[Route]:
     """Every route, upper ones first."""
     found: list[Route] = []
     for end in sorted(env.ends, key=lambda end: end.side != "upper"):
-        make = _upper_routes if end.side == "upper" else _lower_routes
+        make = upper_routes if end.side == "upper" else _lower_routes
         found.extend(make(question, env, end))
     found.append(Route("lower", ZERO_END, ()))
     return found
 
 
-def _upper_routes(question: Question, env: Environment, end: End) -> list[Route]:
+def upper_routes(question: Question, env: Environment, end: End) -> list[Route]:
+    """Every way from an upper end to the executed error."""
     tail: list[Radius | None] = [env.covering if end.domain == "witnesses" else None]
     if question.scope == "path" and end.objective == "endpoint":
         tail.append(unavailable("path", "an endpoint upper end says nothing about the path"))

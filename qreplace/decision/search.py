@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 from qreplace.check.bounds import ScopedBound
 from qreplace.decision import grid as grids
-from qreplace.decision.costs import cost
-from qreplace.decision.evaluate import Answer, Threshold, Value, exceeds, meets, value_at
-from qreplace.decision.levels import Level, levels_of
-from qreplace.decision.routes import Environment, Route, environment, routes
+from qreplace.decision.costs import Prices
+from qreplace.decision.evaluate import Answer, Threshold, Value, proves, slack, value_at
+from qreplace.decision.levels import EVERYTHING, Level, levels_of
+from qreplace.decision.routes import Environment, Route, environment, routes, with_bits
 from qreplace.premises import Evidence, Premise, weakest
 from qreplace.question.model import (
     AccuracyMatching,
     Behavioural,
+    CodesMetadata,
     CoveringMetadata,
     DepthRange,
     Question,
@@ -24,6 +24,9 @@ from qreplace.question.model import (
 from qreplace.question.subject import Subject
 
 MAX_ROWS = 200
+"""Depths in a report."""
+MAX_PROBES = 64
+"""Depths at which the smallest upper end is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Candidate:
 
 
 class Search:
-    """One question with its checked bounds; environments are formed once a metadata budget."""
+    """One question with its checked bounds; environments are formed once a budget and a level."""
 
     def __init__(self, subject: Subject, bounds: Sequence[ScopedBound]) -> None:
         self.subject = subject
@@ -45,8 +48,10 @@ class Search:
         self.budget = grids.Budget()
         self.grid = self.question.search.depths
         self.bits = self.question.search.metadata_bits
-        self._environments: dict[int, Environment] = {}
-        self._routes: dict[int, list[Route]] = {}
+        self.levels = levels_of(self.question)
+        self._environments: dict[tuple[int, Level], Environment] = {}
+        self._routes: dict[tuple[int, Level], list[Route]] = {}
+        self._admitted: dict[tuple[int, Level, str], list[Route]] = {}
         self.threshold = _threshold(self.question)
         self.objective_premises = _objective_premises(self.question)
         self.objective_evidence: Evidence | None = (
@@ -54,47 +59,65 @@ class Search:
             if self.objective_premises
             else None
         )
-        self.meets = partial(_meets, self.threshold)
-        self.exceeds = partial(_exceeds, self.threshold)
-
-    def environment(self, bits: int) -> Environment:
-        """Ends and radii at a metadata budget."""
-        if bits not in self._environments:
-            self._environments[bits] = environment(self.subject, bits, self.bounds)
-        return self._environments[bits]
-
-    def routes(self, bits: int) -> list[Route]:
-        """Every route at a metadata budget."""
-        if bits not in self._routes:
-            self._routes[bits] = routes(self.question, self.environment(bits))
-        return self._routes[bits]
-
-    @property
-    def monotone(self) -> bool:
+        self.cost = Prices(self.question).at
+        self._slack: dict[Route, Fraction | None] = {}
+        metadata = self.question.metadata
+        self.monotone = isinstance(metadata, CoveringMetadata)
         """With a covering, more bits shrink the metadata radius and change nothing else."""
-        return isinstance(self.question.metadata, CoveringMetadata)
-
-    @property
-    def easiest(self) -> tuple[int, ...]:
+        coded = isinstance(metadata, CodesMetadata)
+        self.easiest: tuple[int, ...] = self.bits if coded else self.bits[-1:]
         """Budgets of which one is feasible at a depth if any is."""
-        return (self.bits[-1],) if self.monotone else self.bits
-
-    @property
-    def hardest(self) -> tuple[int, ...]:
+        self.hardest: tuple[int, ...] = self.bits if coded else self.bits[:1]
         """Budgets that are all impossible at a depth only if every one is."""
-        return (self.bits[0],) if self.monotone else self.bits
 
-    def levels(self) -> list[Level]:
-        """Evidence levels that occur among the routes."""
-        budgets = sorted(set(self.easiest) | set(self.hardest))
-        found = [route for bits in budgets for route in self.routes(bits)]
-        return levels_of(found, self.objective_evidence)
+    def environment(self, bits: int, level: Level) -> Environment:
+        """Ends and radii at a metadata budget, from what a level admits."""
+        key = bits, level
+        if key not in self._environments:
+            first = self._environments.get((self.bits[-1], level)) if self.monotone else None
+            if first is None:
+                found = environment(self.subject, bits, self.bounds, level.sight)
+            else:
+                found = with_bits(self.question, first, bits, level.sight)
+            self._environments[key] = found
+        return self._environments[key]
+
+    def routes(self, bits: int, level: Level = EVERYTHING) -> list[Route]:
+        """Every route at a metadata budget from what a level admits, better evidence first."""
+        key = bits, level
+        if key not in self._routes:
+            found = routes(self.question, self.environment(bits, level))
+            found.sort(key=lambda route: (not route.certified, route.evidence.rank))
+            self._routes[key] = found
+        return self._routes[key]
 
     def admitted(self, bits: int, level: Level, side: str) -> list[Route]:
-        """The routes of one side that a level admits."""
-        if not level.admits_objective(self.objective_evidence):
-            return []
-        return [r for r in self.routes(bits) if r.side == side and level.admits(r)]
+        """The routes of one side that may prove something at some depth at a level."""
+        key = bits, level, side
+        if key not in self._admitted:
+            open_to = level.admits_objective(self.objective_evidence)
+            self._admitted[key] = [
+                route
+                for route in (self.routes(bits, level) if open_to else [])
+                if route.side == side
+                and self._spare(route) is not None
+                and route.segments
+                and (route.certified or not level.certified)
+            ]
+        return self._admitted[key]
+
+    def _spare(self, route: Route) -> Fraction | None:
+        if route not in self._slack:
+            self._slack[route] = slack(route, self.threshold)
+        return self._slack[route]
+
+    def proves(self, route: Route, first: int, last: int | None) -> Answer:
+        """Whether a route proves its side on depths ``first..last``."""
+        spare = self._spare(route)
+        if spare is None:
+            return Answer.NONE
+        strict = self.threshold.strict or route.side == "lower"
+        return proves(route, spare, first, last, strict=strict)
 
     # --- the study ------------------------------------------------------------------------------
 
@@ -106,12 +129,12 @@ class Search:
             if found is None:
                 continue
             best = _cheaper(best, self._staircase(found, bits, level) if self.monotone else
-                            Candidate(found, bits, cost(self.question, found, bits)))  # fmt: skip
+                            Candidate(found, bits, self.cost(found, bits)))  # fmt: skip
         return best
 
     def _first_feasible(self, bits: int, level: Level, grid: Sequence[DepthRange]) -> int | None:
         admitted = self.admitted(bits, level, "upper")
-        return grids.first_depth(admitted, self.meets, grid, self.budget)
+        return grids.first_depth(admitted, self.proves, grid, self.budget)
 
     def _staircase(self, depth: int, bits: int, level: Level) -> Candidate:
         """Trade depth for metadata: fewer bits need at least as much depth (monotone covering)."""
@@ -119,14 +142,14 @@ class Search:
         budgets = self.bits
         while True:
             index = self._fewest_bits(depth, budgets, level)
-            here = Candidate(depth, budgets[index], cost(self.question, depth, budgets[index]))
+            here = Candidate(depth, budgets[index], self.cost(depth, budgets[index]))
             best = _cheaper(best, here)
             if index == 0:
                 return best
             budgets = budgets[:index]
             rest = _beyond(self.grid, depth)
             following = self._first_feasible(budgets[-1], level, rest)
-            if following is None or cost(self.question, following, budgets[0]) >= best.cost:
+            if following is None or self.cost(following, budgets[0]) >= best.cost:
                 return best
             depth = following
 
@@ -141,82 +164,90 @@ class Search:
                 low = middle + 1
         return low
 
-    def impossible_everywhere(self, level: Level, grid: Sequence[DepthRange] | None = None) -> bool:
-        """Whether every candidate of the grid is impossible at a level."""
+    def impossible_everywhere(
+        self, level: Level, grid: Sequence[DepthRange] | None = None
+    ) -> list[Route] | None:
+        """Routes that prove every candidate of the grid impossible; ``None`` if none do."""
         chosen = self.grid if grid is None else grid
-        return all(
-            grids.holds_everywhere(
-                self.admitted(bits, level, "lower"), self.exceeds, chosen, self.budget
-            )
-            for bits in self.hardest
-        )
-
-    def impossible_from(self, level: Level) -> int | None:
-        """``D_0`` with every ``D >= D_0`` impossible at every budget; ``None`` if none is found."""
-        worst = 1
+        used: list[Route] = []
         for bits in self.hardest:
-            found = grids.from_depth_on(self.admitted(bits, level, "lower"), self.exceeds)
+            admitted = self.admitted(bits, level, "lower")
+            found = grids.proofs_everywhere(admitted, self.proves, chosen, self.budget)
             if found is None:
                 return None
-            worst = max(worst, found)
-        return worst
+            used.extend(found)
+        return used
+
+    def impossible_from(self, level: Level) -> tuple[int, list[Route]] | None:
+        """``D_0`` with every ``D >= D_0`` impossible at every budget, and the routes used."""
+        worst, used = 1, []
+        for bits in self.hardest:
+            found = grids.from_depth_on(self.admitted(bits, level, "lower"), self.proves)
+            if found is None:
+                return None
+            worst = max(worst, found[0])
+            used.append(found[1])
+        return worst, used
 
     # --- one depth ------------------------------------------------------------------------------
 
     def feasible_at(self, depth: int, bits: int, level: Level) -> bool:
         """Whether an admitted route proves feasibility at one candidate."""
         return any(
-            self.meets(route, depth, depth) is Answer.ALL
+            self.proves(route, depth, depth) is Answer.ALL
             for route in self.admitted(bits, level, "upper")
         )
 
     def impossible_at(self, depth: int, bits: int, level: Level) -> bool:
         """Whether an admitted route proves impossibility at one candidate."""
         return any(
-            self.exceeds(route, depth, depth) is Answer.ALL
+            self.proves(route, depth, depth) is Answer.ALL
             for route in self.admitted(bits, level, "lower")
         )
 
     def best_bits_at(self, depth: int, level: Level) -> int | None:
         """The cheapest feasible budget at a depth, or ``None``."""
-        for bits in self.easiest:
-            if self.feasible_at(depth, bits, level):
-                if not self.monotone:
-                    return bits
-                return self.bits[self._fewest_bits(depth, self.bits, level)]
-        return None
+        feasible = [bits for bits in self.easiest if self.feasible_at(depth, bits, level)]
+        if feasible and self.monotone:
+            return self.bits[self._fewest_bits(depth, self.bits, level)]
+        return min(feasible, key=lambda bits: (self.cost(depth, bits), bits), default=None)
+
+    def closest_bits_at(self, depth: int) -> int:
+        """The budget with the smallest upper end at a depth, from every usable route."""
+        if len(self.easiest) == 1:
+            return self.easiest[0]
+        uppers = {bits: self.tightest(depth, bits, "upper", EVERYTHING) for bits in self.easiest}
+        known = [(upper.value, bits) for bits, upper in uppers.items() if upper is not None]
+        return min(known)[1] if known else self.easiest[0]
 
     def closest(self) -> tuple[int, Fraction] | None:
-        """The depth among the reported ones with the smallest upper end, from every usable route."""
+        """The smallest upper end of any usable route, and where, over a spread of depths."""
         best: tuple[int, Fraction] | None = None
-        for depth in grids.thinned(self.grid, [], 64):
+        for depth in grids.thinned(self.grid, [], MAX_PROBES):
             for bits in self.easiest:
-                upper = self.tightest(depth, bits, "upper", None)
+                upper = self.tightest(depth, bits, "upper", EVERYTHING)
                 if upper is not None and (best is None or upper.value < best[1]):
                     best = depth, upper.value
         return best
 
-    def tightest(self, depth: int, bits: int, side: str, level: Level | None) -> Value | None:
-        """The best end at a candidate over admitted routes (every usable one without a level)."""
-        values = [
-            Value(value, route)
-            for route in self.routes(bits)
-            if route.side == side and (level is None or level.admits(route))
-            for value in [value_at(route, depth)]
-            if value is not None
-        ]
-        if not values:
-            return None
-        pick: Callable[..., Value] = min if side == "upper" else max
-        return pick(values, key=lambda v: v.value)
+    def tightest(self, depth: int, bits: int, side: str, level: Level) -> Value | None:
+        """The best end at a candidate over the routes that a level admits."""
+        near = self.threshold.feasible if side == "upper" else self.threshold.impossible
+        best: Value | None = None
+        for route in self.routes(bits, level):
+            if route.side != side or (level.certified and not route.certified):
+                continue
+            # Radii only widen: a route whose bare end is no better than the best is no better.
+            if best is not None and not _better(side, route.end.value, best.value):
+                continue
+            value = value_at(route, depth, near)
+            if value is not None and (best is None or _better(side, value, best.value)):
+                best = Value(value, route)
+        return best
 
 
-def _meets(threshold: Threshold, route: Route, first: int, last: int | None) -> Answer:
-    return meets(route, threshold, first, last)
-
-
-def _exceeds(threshold: Threshold, route: Route, first: int, last: int | None) -> Answer:
-    return exceeds(route, threshold, first, last)
+def _better(side: str, value: Fraction, best: Fraction) -> bool:
+    return value < best if side == "upper" else value > best
 
 
 def _threshold(question: Question) -> Threshold:
@@ -230,7 +261,7 @@ def _threshold(question: Question) -> Threshold:
 
 
 def _objective_premises(question: Question) -> dict[str, Premise]:
-    """The declared premises that the threshold itself rests on; a tolerance is part of what is asked."""
+    """The premises that the threshold rests on; a tolerance is simply part of what is asked."""
     objective = question.objective
     if isinstance(objective, AccuracyMatching):
         return {"comparator": objective.comparator}

@@ -6,7 +6,6 @@ the offline checker call the same one, so a bundle's verdict is recomputed, neve
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,13 +13,13 @@ from typing import Any
 
 from qreplace.check.bounds import ScopedBound
 from qreplace.claims import Claim, claim_digest, claim_kind
-from qreplace.decision import grid as grids
-from qreplace.decision.costs import cost
-from qreplace.decision.evaluate import Answer, value_at
-from qreplace.decision.levels import CERTIFIED, Level
+from qreplace.decision.evaluate import Answer, radius_at
+from qreplace.decision.levels import CERTIFIED, EVERYTHING, Level
+from qreplace.decision.names import WITHHELD, Verdict, named
 from qreplace.decision.plan import obstruction, plan
-from qreplace.decision.routes import ZERO_END, Route
-from qreplace.decision.search import MAX_ROWS, Candidate, Search
+from qreplace.decision.routes import Route
+from qreplace.decision.rows import frontier, interval, interval_document, rows
+from qreplace.decision.search import Candidate, Search
 from qreplace.decision.words import asked, not_shown, unresolved_reasons
 from qreplace.exact.rational import decimal_text, format_rational
 from qreplace.floor.bracket import End, bracket
@@ -28,21 +27,7 @@ from qreplace.premises import Evidence, weakest
 from qreplace.question.model import DepthRange, Question
 from qreplace.question.subject import Subject
 
-
-class Verdict(enum.Enum):
-    """Every answer a study can have."""
-
-    CERTIFIED_FEASIBLE = "certified_feasible"
-    CERTIFIED_IMPOSSIBLE = "certified_impossible"
-    CERTIFIED_ASYMPTOTICALLY_IMPOSSIBLE = "certified_asymptotically_impossible"
-    CONDITIONALLY_FEASIBLE = "conditionally_feasible"
-    CONDITIONALLY_IMPOSSIBLE = "conditionally_impossible"
-    UNRESOLVED = "unresolved"
-
-    @property
-    def resolved(self) -> bool:
-        """Anything but unresolved."""
-        return self is not Verdict.UNRESOLVED
+__all__ = ["Verdict", "decide"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +39,8 @@ class _Outcome:
     best: Candidate | None = None
     from_depth: int | None = None
     """For an impossible verdict: every depth from here on, if that was shown too."""
+    support: tuple[Route, ...] = ()
+    """The routes that the verdict rests on."""
 
 
 def decide(
@@ -75,25 +62,32 @@ def decide(
 
 def _outcome(search: Search) -> _Outcome:
     """Levels from the strongest; at each: feasible, then impossible, then asymptotically so."""
-    for level in search.levels():
+    for level in search.levels:
         best = search.cheapest_feasible(level)
         if best is not None:
-            return _Outcome(_named(level, feasible=True), level, best)
-        if search.impossible_everywhere(level):
-            verdict = _named(level, feasible=False)
-            return _Outcome(verdict, level, None, search.impossible_from(level))
-        if level.certified:
-            start = search.impossible_from(level)
-            if start is not None:
-                verdict = Verdict.CERTIFIED_ASYMPTOTICALLY_IMPOSSIBLE
-                return _Outcome(verdict, level, None, start)
+            verdict = named(level, feasible=True)
+            return _Outcome(verdict, level, best, support=_feasible_support(search, best, level))
+        everywhere = search.impossible_everywhere(level)
+        if everywhere is None and not level.certified:
+            continue
+        start = search.impossible_from(level)
+        if everywhere is not None:
+            verdict = named(level, feasible=False)
+        elif start is not None:
+            verdict = Verdict.CERTIFIED_ASYMPTOTICALLY_IMPOSSIBLE
+        else:
+            continue
+        first, beyond = start if start is not None else (None, [])
+        return _Outcome(verdict, level, None, first, (*(everywhere or ()), *beyond))
     return _Outcome(Verdict.UNRESOLVED, None)
 
 
-def _named(level: Level, *, feasible: bool) -> Verdict:
-    if level.certified:
-        return Verdict.CERTIFIED_FEASIBLE if feasible else Verdict.CERTIFIED_IMPOSSIBLE
-    return Verdict.CONDITIONALLY_FEASIBLE if feasible else Verdict.CONDITIONALLY_IMPOSSIBLE
+def _feasible_support(search: Search, best: Candidate, level: Level) -> tuple[Route, ...]:
+    """The best evidenced route that proves the candidate feasible."""
+    for route in search.admitted(best.bits, level, "upper"):
+        if search.proves(route, best.depth, best.depth) is Answer.ALL:
+            return (route,)
+    return ()
 
 
 def _withheld_certificates(question: Question, claims: Sequence[Claim]) -> list[str]:
@@ -113,13 +107,6 @@ def _withheld_certificates(question: Question, claims: Sequence[Claim]) -> list[
     return missing
 
 
-_WITHHELD = {
-    Verdict.CERTIFIED_FEASIBLE: Verdict.CONDITIONALLY_FEASIBLE,
-    Verdict.CERTIFIED_IMPOSSIBLE: Verdict.CONDITIONALLY_IMPOSSIBLE,
-    Verdict.CERTIFIED_ASYMPTOTICALLY_IMPOSSIBLE: Verdict.CONDITIONALLY_IMPOSSIBLE,
-}
-
-
 # --- the document ---------------------------------------------------------------------------------
 
 
@@ -131,19 +118,18 @@ def _document(
     withheld: list[str],
 ) -> dict[str, Any]:
     question = search.question
-    verdict = _WITHHELD.get(outcome.verdict, outcome.verdict) if withheld else outcome.verdict
-    support = _support(search, outcome)
-    evidence, declared = _evidence(search, outcome, support)
-    if withheld and verdict.resolved:
+    verdict = WITHHELD.get(outcome.verdict, outcome.verdict) if withheld else outcome.verdict
+    evidence, declared = _evidence(search, outcome)
+    if withheld and outcome.verdict.resolved:
         evidence = Evidence.UNAVAILABLE
         declared = sorted({*declared, *(f"certificate:{name}" for name in withheld)})
     threshold = search.threshold
     shown_bits = outcome.best.bits if outcome.best else search.easiest[0]
-    ends = search.environment(shown_bits).ends
+    ends = search.environment(shown_bits, EVERYTHING).ends
     floor = bracket(ends, certified=True)
     if floor.lower is None and floor.upper is None:
         floor = bracket(ends, certified=False)
-    rows = _rows(search, outcome, bounds)
+    reported = rows(search, outcome.best.depth if outcome.best else None, bounds)
     best = _best(search, outcome)
     upper_limit = threshold.impossible if threshold.impossible is not None else threshold.feasible
     return {
@@ -161,63 +147,31 @@ def _document(
         "best": best,
         "minimal": outcome.best is not None and _minimal(search, outcome),
         "impossible_from": outcome.from_depth,
-        "depths": rows,
-        "frontier": _frontier(rows),
+        "depths": [row.document() for row in reported],
+        "frontier": frontier(reported),
         "plan": plan(search.subject, claims, outcome.best.depth, outcome.best.bits)
         if outcome.best
         else None,
         "obstruction": _obstruction(search, verdict, claims, shown_bits, upper_limit),
         "claims": _claims_document(claims, bounds),
-        "weakest": _weakest_text(evidence, support, withheld),
+        "weakest": _weakest_text(evidence, outcome.support, withheld),
         "reasons": _reasons(search, outcome, withheld, floor.lower),
         "not_shown": not_shown(question, claims, verdict.value),
     }
 
 
-def _support(search: Search, outcome: _Outcome) -> list[Route]:
-    """The routes the verdict rests on."""
-    level = outcome.level
-    if level is None:
-        return []
-    if outcome.best is not None:
-        candidate = outcome.best
-        return [
-            route
-            for route in search.admitted(candidate.bits, level, "upper")
-            if search.meets(route, candidate.depth, candidate.depth) is Answer.ALL
-        ][:1]
-    found = []
-    for bits in search.hardest:
-        admitted = search.admitted(bits, level, "lower")
-        start = outcome.from_depth
-        for route in admitted:
-            probe = (start, None) if start is not None else (_last(search), _last(search))
-            if search.exceeds(route, *probe) is Answer.ALL:
-                found.append(route)
-                break
-    return found
-
-
-def _last(search: Search) -> int:
-    tail = search.grid[-1]
-    return tail.first + (tail.last - tail.first) // tail.step * tail.step
-
-
-def _evidence(
-    search: Search, outcome: _Outcome, support: list[Route]
-) -> tuple[Evidence, list[str]]:
+def _evidence(search: Search, outcome: _Outcome) -> tuple[Evidence, list[str]]:
     """The weakest label used and the declared premises used; all declared ones when unresolved."""
+    names = set(search.objective_premises)
     if outcome.level is None:
-        names = set(search.objective_premises)
         for bits in search.easiest:
             for route in search.routes(bits):
                 names.update(route.declared)
         return Evidence.UNAVAILABLE, sorted(names)
-    labels = [route.evidence for route in support]
+    labels = [route.evidence for route in outcome.support]
     if search.objective_evidence is not None:
         labels.append(search.objective_evidence)
-    names = set(search.objective_premises)
-    for route in support:
+    for route in outcome.support:
         names.update(route.declared)
     return weakest(labels), sorted(names)
 
@@ -236,7 +190,7 @@ def _minimal(search: Search, outcome: _Outcome) -> bool:
     if outcome.best is None or outcome.best.depth == 1:
         return outcome.best is not None
     below = [DepthRange(1, outcome.best.depth - 1, 1)]
-    return search.impossible_everywhere(CERTIFIED, below)
+    return search.impossible_everywhere(CERTIFIED, below) is not None
 
 
 def _best(search: Search, outcome: _Outcome) -> dict[str, Any] | None:
@@ -247,7 +201,7 @@ def _best(search: Search, outcome: _Outcome) -> dict[str, Any] | None:
         "depth": depth,
         "metadata_bits": bits,
         "cost": format_rational(outcome.best.cost),
-        "interval": _interval(search, depth, bits, outcome.level),
+        "interval": interval_document(*interval(search, depth, bits, outcome.level)),
         "radii": _radii(search, depth, bits, outcome.level),
     }
 
@@ -256,11 +210,11 @@ def _radii(search: Search, depth: int, bits: int, level: Level) -> dict[str, Any
     """Every radius at a candidate: those of the route used, then the alternatives."""
     found: dict[str, Any] = {}
     upper = search.tightest(depth, bits, "upper", level)
-    environment = search.environment(bits)
     used = list(upper.route.radii) if upper else []
     others = [
-        *environment.synthesis.relaxed_to_pure,
-        *environment.synthesis.pure_to_relaxed,
+        radius
+        for chosen in search.environment(bits, level).chosen
+        for radius in (*chosen.synthesis.relaxed_to_pure, *chosen.synthesis.pure_to_relaxed)
     ]
     for radius in [*used, *others]:
         if not radius.formula:
@@ -271,8 +225,7 @@ def _radii(search: Search, depth: int, bits: int, level: Level) -> dict[str, Any
             continue
         if name in found:
             name = f"{radius.name}: {radius.formula}"
-        probe = Route("upper", ZERO_END, (radius,))
-        value = value_at(probe, depth)
+        value = radius_at(radius, depth)
         found[name] = {
             "value": None if value is None else format_rational(value),
             "formula": radius.formula,
@@ -280,74 +233,6 @@ def _radii(search: Search, depth: int, bits: int, level: Level) -> dict[str, Any
             "used": radius in used,
         }
     return found
-
-
-def _interval(search: Search, depth: int, bits: int, level: Level | None) -> dict[str, Any]:
-    lower = search.tightest(depth, bits, "lower", level)
-    upper = search.tightest(depth, bits, "upper", level)
-    return {
-        "lower": format_rational(lower.value) if lower else "0",
-        "upper": format_rational(upper.value) if upper else None,
-    }
-
-
-def _rows(search: Search, outcome: _Outcome, bounds: Sequence[ScopedBound]) -> list[dict[str, Any]]:
-    """The best metadata at each depth, thinned to at most ``MAX_ROWS`` rows."""
-    wanted = [outcome.best.depth] if outcome.best else []
-    wanted.extend(b.depths.first for b in bounds if b.depths.first == b.depths.last)
-    inside = [d for d in wanted if any(_in_range(d, r) for r in search.grid)]
-    return [_row(search, depth) for depth in grids.thinned(search.grid, inside, MAX_ROWS)]
-
-
-def _in_range(depth: int, depths: DepthRange) -> bool:
-    return depths.first <= depth <= depths.last and (depth - depths.first) % depths.step == 0
-
-
-def _row(search: Search, depth: int) -> dict[str, Any]:
-    for level in search.levels():
-        bits = search.best_bits_at(depth, level)
-        if bits is not None:
-            return _row_document(search, depth, bits, _named(level, feasible=True), level)
-        if all(search.impossible_at(depth, bits, level) for bits in search.hardest):
-            bits = search.hardest[0]
-            return _row_document(search, depth, bits, _named(level, feasible=False), level)
-    return _row_document(search, depth, search.easiest[0], Verdict.UNRESOLVED, None)
-
-
-def _row_document(
-    search: Search, depth: int, bits: int, verdict: Verdict, level: Level | None
-) -> dict[str, Any]:
-    return {
-        "depth": depth,
-        "metadata_bits": bits,
-        "verdict": verdict.value,
-        "cost": format_rational(cost(search.question, depth, bits)),
-        "interval": _interval(search, depth, bits, level),
-    }
-
-
-def _frontier(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The nondominated (cost, upper error) pairs among the reported rows (theory T11.4)."""
-    priced = [
-        (Fraction(row["cost"]), Fraction(row["interval"]["upper"]), row)
-        for row in rows
-        if row["interval"]["upper"] is not None
-    ]
-    priced.sort(key=lambda entry: (entry[0], entry[1], entry[2]["depth"]))
-    frontier: list[dict[str, Any]] = []
-    best: Fraction | None = None
-    for _, upper, row in priced:
-        if best is None or upper < best:
-            best = upper
-            frontier.append(
-                {
-                    "depth": row["depth"],
-                    "metadata_bits": row["metadata_bits"],
-                    "cost": row["cost"],
-                    "upper": row["interval"]["upper"],
-                }
-            )
-    return frontier
 
 
 def _obstruction(
@@ -382,7 +267,7 @@ def _claims_document(
     return documents
 
 
-def _weakest_text(evidence: Evidence, support: list[Route], withheld: list[str]) -> str:
+def _weakest_text(evidence: Evidence, support: Sequence[Route], withheld: list[str]) -> str:
     if withheld:
         return f"required certificate {', '.join(withheld)} is absent or unchecked"
     if not support:
@@ -403,7 +288,7 @@ def _reasons(
         f"required certificate {name} is absent or unchecked, so nothing is certified"
         for name in withheld
     ]
-    if outcome.best is not None:
+    if outcome.best is not None and outcome.level is not None:
         found.append(_feasible_reason(search, outcome.best, outcome.level))
     elif outcome.level is not None:
         found.append(_impossible_reason(search, outcome, floor))
@@ -414,7 +299,7 @@ def _reasons(
     return found
 
 
-def _feasible_reason(search: Search, best: Candidate, level: Level | None) -> str:
+def _feasible_reason(search: Search, best: Candidate, level: Level) -> str:
     upper = search.tightest(best.depth, best.bits, "upper", level)
     if upper is None:
         return "feasible"

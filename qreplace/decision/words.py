@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from qreplace.claims import Claim, claim_kind
 from qreplace.decision.evaluate import reasons_at
+from qreplace.decision.levels import EVERYTHING
+from qreplace.decision.routes import PROBE_END, upper_routes
 from qreplace.exact.rational import decimal_text
-from qreplace.floor.bracket import bracket
-from qreplace.premises import Absent
+from qreplace.floor.bracket import Bracket, bracket
+from qreplace.premises import Absent, Evidence
 from qreplace.question.model import (
     BoundedVariationSynthesis,
     ExactExecution,
@@ -29,8 +31,8 @@ NOT_SHOWN_BY_KIND = {
     "inputs between them and nothing about any particular optimiser",
     "schedule_error": "schedule_error: the error of this one schedule on the witnesses; not that a "
     "better schedule does not exist",
-    "frozen": "frozen: the declared grid and rounding never move the state; not what another kernel "
-    "or an undocumented accumulator does",
+    "frozen": "frozen: the declared grid and rounding never move the state; not what another "
+    "kernel or an undocumented accumulator does",
 }
 
 
@@ -54,6 +56,8 @@ def asked(question: Question) -> list[str]:
     if isinstance(synthesis, BoundedVariationSynthesis):
         if isinstance(synthesis.time_variation, Absent):
             found.append("fields that do not depend on time")
+        if isinstance(synthesis.difference_variation, Absent):
+            found.append("field differences that do not depend on time")
     if question.scope == "path":
         found.append("the whole path")
     return found
@@ -86,38 +90,62 @@ def not_shown(question: Question, claims: Sequence[Claim], verdict: str) -> list
 def unresolved_reasons(search: Search) -> list[str]:
     """Why nothing was decided, and what would resolve it."""
     bits = search.easiest[0]
-    depth = search.grid[-1].last
-    missing = []
-    for route in search.routes(bits):
-        missing.extend(reasons_at(route, depth))
-    found = [f"missing: {reason}" for reason in dict.fromkeys(missing)]
-    ends = search.environment(bits).ends
-    floor = bracket(ends, certified=False)
-    threshold = search.threshold
-    if not any(end.side == "upper" for end in ends):
-        found.append("there is no upper end: request a floor engine or declare a bracket")
-    limit = threshold.impossible
-    if floor.lower is not None and limit is not None and floor.lower.value > limit:
-        found.append(
-            f"the floor {decimal_text(floor.lower.value, up=False)} exceeds the tolerance: with exact "
-            "execution no large depth could meet it, but the declared execution is not bounded "
-            "tightly enough to say so"
-        )
-    elif floor.upper is not None and floor.upper.value <= threshold.feasible:
-        found.append(
-            "the floor's upper end meets the tolerance but the radii are too large at every "
-            "searched depth: search deeper, or tighten the largest radius"
-        )
-    elif floor.upper is not None:
-        found.append(
-            "the floor's bracket does not lie on one side of the tolerance: a tighter bracket "
-            "would resolve it"
-        )
+    ends = search.environment(bits, EVERYTHING).ends
     closest = search.closest()
+    bounded = any(end.side == "upper" for end in ends)
+    found = [f"missing: {reason}" for reason in _missing(search, bits, bounded=bounded)]
+    if not bounded:
+        found.append("there is no upper end: request a floor engine or declare a bracket")
+    place = _place_of_floor(search, bracket(ends, certified=False), reached=closest is not None)
+    if place:
+        found.append(place)
     if closest is not None:
         where, value = closest
         found.append(
             f"the smallest upper end found is {decimal_text(value, up=True)} at depth {where}; the "
-            f"tolerance is {decimal_text(threshold.feasible, up=False)}"
+            f"tolerance is {decimal_text(search.threshold.feasible, up=False)}"
         )
     return found or ["nothing that was declared or checked decides the question"]
+
+
+def _missing(search: Search, bits: int, *, bounded: bool) -> list[str]:
+    """What routes lack at the deepest searched depth, each thing once.
+
+    ``bounded``: there is an upper end. Without one it is seen what a route from it would lack.
+    """
+    found = [
+        f"{name}: its evidence is unavailable"
+        for name, premise in search.objective_premises.items()
+        if premise.evidence is Evidence.UNAVAILABLE
+    ]
+    probes = []
+    if not bounded:
+        env = search.environment(bits, EVERYTHING)
+        probes = upper_routes(search.question, env, PROBE_END)
+    for route in [*search.routes(bits), *probes]:
+        found.extend(reasons_at(route, search.grid[-1].last))
+    return list(dict.fromkeys(found))
+
+
+def _place_of_floor(search: Search, floor: Bracket, *, reached: bool) -> str:
+    """How the floor lies to the tolerance; ``reached``: some upper route has a value."""
+    limit = search.threshold.impossible
+    if floor.lower is not None and limit is not None and floor.lower.value > limit:
+        return (
+            f"the floor {decimal_text(floor.lower.value, up=False)} exceeds the tolerance: with "
+            "exact execution no large depth could meet it, but the declared execution is not "
+            "bounded tightly enough to say so"
+        )
+    if floor.upper is None:
+        return ""
+    if floor.upper.value > search.threshold.feasible:
+        return (
+            "the floor's bracket does not lie on one side of the tolerance: a tighter bracket "
+            "would resolve it"
+        )
+    if not reached:
+        return "the floor's upper end meets the tolerance; what is missing stands in the way"
+    return (
+        "the floor's upper end meets the tolerance but the radii are too large at every "
+        "searched depth: search deeper, or tighten the largest radius"
+    )

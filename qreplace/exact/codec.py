@@ -27,6 +27,8 @@ RATIONAL_PATTERN = r"^(0|-?[1-9][0-9]{0,3999}(/[1-9][0-9]{0,3999})?)$"
 
 def encode(value: Any) -> Any:
     """The document of a dataclass (or of any value a field may hold)."""
+    if value is None or type(value) in (str, int, bool):
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Fraction):

@@ -48,8 +48,8 @@ class Bracket:
 
 def ends_at(subject: Subject, bits: int, bounds: Sequence[ScopedBound]) -> list[End]:
     """Every end that speaks about the dictionary at ``bits`` metadata bits."""
-    problem = subject.problem_digest(bits)
-    executed = subject.execution_digest(bits)
+    problem = subject.problem_digest(bits) if bounds else ""
+    executed = subject.execution_digest(bits) if bounds else ""
     ends = []
     for bound in bounds:
         wanted = executed if bound.quantity == "executed_error" else problem
@@ -70,13 +70,15 @@ def ends_at(subject: Subject, bits: int, bounds: Sequence[ScopedBound]) -> list[
                 claim=bound.claim,
             )
         )
-    ends.extend(_declared_ends(subject))
+    ends.extend(_declared_ends(subject, bits))
     _refuse_contradictions(ends)
     return ends
 
 
-def _declared_ends(subject: Subject) -> list[End]:
+def _declared_ends(subject: Subject, bits: int) -> list[End]:
+    """The declared bracket. It is about the question's dictionary, not about a code's own one."""
     question = subject.question
+    own = question.dictionary_for(bits) == question.dictionary
     block = question.floor
     if not isinstance(block, DeclaredFloor):
         return []
@@ -98,9 +100,9 @@ def _declared_ends(subject: Subject) -> list[End]:
         )
 
     ends = []
-    if block.lower is not None:
+    if block.lower is not None and (own or block.covers == "family"):
         ends.append(end("lower", block.lower))
-    if block.upper is not None:
+    if block.upper is not None and own:
         ends.append(end("upper", block.upper))
     return [e for e in ends if e.evidence is not Evidence.UNAVAILABLE]
 
@@ -119,18 +121,28 @@ def bracket(ends: Sequence[End], *, certified: bool) -> Bracket:
 
 
 def _refuse_contradictions(ends: Sequence[End]) -> None:
-    """Design rule 8: checked ends of one quantity on one domain that cross are an error."""
+    """Design rule 8: checked ends of one quantity that cross, in scopes that meet, are an error."""
     checked = [e for e in ends if e.claim is not None]
     for lower in checked:
-        if lower.side != "lower":
-            continue
         for upper in checked:
-            same = upper.side == "upper" and upper.quantity == lower.quantity
-            if same and upper.value < lower.value and _depths_meet(lower.depths, upper.depths):
+            if lower.side == "lower" and upper.side == "upper" and _crosses(lower, upper):
                 raise Contradiction(
                     f"a checked lower end {format_rational(lower.value)} ({lower.kind}) exceeds a "
                     f"checked upper end {format_rational(upper.value)} ({upper.kind})"
                 )
+
+
+def _crosses(lower: End, upper: End) -> bool:
+    """Whether ``lower`` must not exceed ``upper`` and does.
+
+    The error on every input is at least that on the witnesses, the path's at least the endpoint's.
+    """
+    comparable = (
+        lower.quantity == upper.quantity
+        and (lower.domain == "witnesses" or upper.domain == "full")
+        and (lower.objective == "endpoint" or upper.objective == "path")
+    )
+    return comparable and lower.value > upper.value and _depths_meet(lower.depths, upper.depths)
 
 
 def _depths_meet(one: DepthSet, other: DepthSet) -> bool:

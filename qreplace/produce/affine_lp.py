@@ -23,7 +23,7 @@ from qreplace.exact.roots import sqrt_bounds
 from qreplace.produce.basis import sparse_vector
 from qreplace.produce.l1 import L1Program
 from qreplace.produce.lifting import ExactVector
-from qreplace.produce.linear_program import Floats, Solution, normalised
+from qreplace.produce.linear_program import Floats, Solution, centred_atoms
 from qreplace.produce.maximum import Bracket, CuttingPlanes, Functional
 from qreplace.produce.tangent_cuts import TangentCuts
 from qreplace.question.model import (
@@ -75,9 +75,9 @@ class AffineLPProducer:
         """HiGHS's own run time."""
         self.exact_seconds = 0.0
         """Time spent on exact bases and on the claim's exact values."""
-        # Floats see data and weights of largest entry 1: mixing weights do not depend on the scale,
-        # and a dual witness only on that of the weights.
-        self.atoms, self.target = normalised(self.problem)
+        # Floats see data and weights of largest entry 1: mixing weights do not depend on the scale
+        # of either, a dual witness only on that of the weights.
+        self.atoms = centred_atoms(self.problem)
         weighted = isinstance(self.norm, (WeightedLinfNorm, WeightedL1Norm))
         given = self.norm.weights if weighted else ()  # type: ignore[union-attr]
         self.weight_unit = max(given, default=Fraction(1))
@@ -94,7 +94,7 @@ class AffineLPProducer:
     # --- maximum norms ---------------------------------------------------------------------------
 
     def _maximum_norm(self) -> AffineLPClaim:
-        planes = CuttingPlanes(self.problem, self.atoms, self.target)
+        planes = CuttingPlanes(self.problem, self.atoms)
         planes.add(self._first_functionals())
         solution: Solution | None = None
         best: AffineLPClaim | None = None
@@ -125,8 +125,8 @@ class AffineLPProducer:
             chosen = np.arange(dimension)
         else:
             weights = self._float_weights()
-            residuals = np.abs(self.atoms - self.target[:, None]) * weights[:, None]
-            mean = np.abs(self.atoms.mean(axis=1) - self.target) * weights
+            residuals = np.abs(self.atoms) * weights[:, None]
+            mean = np.abs(self.atoms.mean(axis=1)) * weights
             score = np.maximum(mean, residuals.min(axis=1))
             chosen = np.sort(np.argsort(-score, kind="stable")[: 2 * count])
         return [self._coordinate(int(i), sign) for i in chosen for sign in (1, -1)]
@@ -143,7 +143,7 @@ class AffineLPProducer:
         return np.ones(self.atoms.shape[0])
 
     def _coordinate_oracle(self, alpha: Floats, value: float) -> list[Functional]:
-        residual = (self.atoms @ alpha - self.target) * self._float_weights()
+        residual = (self.atoms @ alpha) * self._float_weights()
         worst = np.flatnonzero(np.abs(residual) > value + ORACLE_SLACK)
         order = worst[np.argsort(-np.abs(residual[worst]), kind="stable")]
         return [
@@ -156,7 +156,7 @@ class AffineLPProducer:
     def _block_norm(self) -> AffineLPClaim:
         """Tangent cuts; once the active blocks are known, Newton's method finishes in floats."""
         block = block_size(self.norm, self.problem.dimension)  # type: ignore[arg-type]
-        cuts = TangentCuts(self.problem, self.atoms, self.target, block)
+        cuts = TangentCuts(self.problem, self.atoms, block)
         best: AffineLPClaim | None = None
         for bracket in cuts.brackets():
             self.solver_seconds = cuts.planes.solver_seconds
@@ -169,7 +169,7 @@ class AffineLPProducer:
 
     def _met_exactly(self) -> AffineLPClaim | None:
         """No relative width is reached at a floor of 0; the l1 basis finds such a point exactly."""
-        program = L1Program(self.problem, self.atoms, self.target, [])
+        program = L1Program(self.problem, self.atoms, [])
         try:
             alpha, _ = program.exact(*ATTEMPTS[0][1:])
         except ProducerFailed:
@@ -180,7 +180,7 @@ class AffineLPProducer:
     # --- sum norms -------------------------------------------------------------------------------
 
     def _sum_norm(self) -> AffineLPClaim:
-        program = L1Program(self.problem, self.atoms, self.target, self.weights)
+        program = L1Program(self.problem, self.atoms, self.weights)
         best: AffineLPClaim | None = None
         for method, tolerance, presolve in ATTEMPTS:
             try:
@@ -215,7 +215,7 @@ class AffineLPProducer:
         total = primal.denominator.numerator
         if isinstance(self.norm, LinfNorm):
             floats = np.array([w / total for w in weights])
-            size = np.abs(self.atoms @ floats - self.target)
+            size = np.abs(self.atoms @ floats)
             near = np.flatnonzero(size >= size.max() - SCREEN)
             residual = self.problem.residual(weights, total, _without(near, ties).tolist())
         else:

@@ -19,23 +19,24 @@ from qreplace.question.subject import LiftedProblem
 
 
 class L1Program:
-    """The residual split into its positive and negative part: columns alpha, p, n."""
+    """The residual split into its positive and negative part: columns alpha, p, n.
+
+    ``atoms`` are those of ``centred_atoms``.
+    """
 
     def __init__(
         self,
         problem: LiftedProblem,
         atoms: Floats,
-        target: Floats,
         weights: Sequence[Fraction],
     ) -> None:
         self.problem = problem
         self.atoms = atoms
-        self.target = target
         common = math.lcm(*(w.denominator for w in weights))
         self.weights = (
             [w.numerator * (common // w.denominator) for w in weights]
             if weights
-            else [1] * len(target)
+            else [1] * len(atoms)
         )
         self.weight_denominator = common
         self.solver_seconds = 0.0
@@ -93,7 +94,7 @@ class L1Program:
         identity = np.eye(dimension)
         top = np.hstack([self.atoms, -identity, identity])
         bottom = np.concatenate([np.ones(count), np.zeros(2 * dimension)])[None, :]
-        rhs = np.append(self.target, 1.0)
+        rhs = np.append(np.zeros(dimension), 1.0)
         program = LinearProgram(
             cost=np.concatenate([np.zeros(count), scale, scale]),
             matrix=np.vstack([top, bottom]),

@@ -43,11 +43,15 @@ class Solution:
     """HiGHS's own run time."""
 
 
-def normalised(problem: LiftedProblem) -> tuple[Floats, Floats]:
-    """Atoms (coordinate, atom) and target in floats, over the largest entry of both."""
-    unit = max(1, *map(abs, problem.target), *(max(map(abs, row)) for row in problem.rows))
-    atoms = np.array([[n / unit for n in row] for row in problem.rows])
-    return atoms, np.array([n / unit for n in problem.target])
+def centred_atoms(problem: LiftedProblem) -> Floats:
+    """``b_j - y`` (coordinate, atom) in floats, over the largest entry.
+
+    Weights of sum 1 see nothing else, and neither the scale of the data nor a common offset hides
+    the differences that matter.
+    """
+    rows = [[n - y for n in row] for row, y in zip(problem.rows, problem.target, strict=True)]
+    unit = max(1, *(max(map(abs, row)) for row in rows))
+    return np.array([[n / unit for n in row] for row in rows])
 
 
 class _QuietHighs(highspy.Highs):  # type: ignore[misc]

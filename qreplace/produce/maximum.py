@@ -55,15 +55,16 @@ Oracle = Callable[[Floats, float], list[Functional]]
 
 
 class CuttingPlanes:
-    """The growing set of functionals with its float rows, and the solver time spent."""
+    """The growing set of functionals with its float rows, and the solver time spent.
 
-    def __init__(self, problem: LiftedProblem, atoms: Floats, target: Floats) -> None:
+    ``atoms`` are those of ``centred_atoms``.
+    """
+
+    def __init__(self, problem: LiftedProblem, atoms: Floats) -> None:
         self.problem = problem
         self.atoms = atoms
-        self.target = target
         self.functionals: list[Functional] = []
         self._rows: list[Floats] = []
-        self._rhs: list[float] = []
         self._denominator = 1
         self.solver_seconds = 0.0
 
@@ -74,16 +75,12 @@ class CuttingPlanes:
             self.functionals.append(f)
             self._denominator = math.lcm(self._denominator, f.denominator)
             self._rows.append(coefficients @ self.atoms[list(f.indices)])
-            self._rhs.append(float(coefficients @ self.target[list(f.indices)]))
 
     def solve(self, tolerance: float, presolve: bool) -> Solution:
         """The current model in floats: columns alpha, then the value."""
         count = self.atoms.shape[1]
         rows = np.array(self._rows)
-        # The rows are centred by their right-hand sides (sum alpha = 1), so that the solver sees
-        # residuals and not the size of the target.
-        centred = rows - np.array(self._rhs)[:, None]
-        top = np.hstack([centred, -np.ones((len(rows), 1))])
+        top = np.hstack([rows, -np.ones((len(rows), 1))])
         bottom = np.append(np.ones(count), 0.0)[None, :]
         program = LinearProgram(
             cost=np.append(np.zeros(count), 1.0),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qreplace.claims.schedule_error import ScheduleErrorClaim
-from qreplace.produce.linear_program import Floats, normalised
+from qreplace.produce.linear_program import Floats, centred_atoms
 from qreplace.question.model import BlockL2Norm, L1Norm, L2Norm, Norm, WeightedL1Norm
 from qreplace.question.norms import block_size, norm_bounds
 from qreplace.question.subject import Subject
@@ -39,8 +39,7 @@ class ScheduleProducer:
         self.bits = bits
         self.problem = subject.lifted(bits)
         self.norm: Norm = subject.question.norm
-        atoms, target = normalised(self.problem)
-        self.centred: Floats = atoms - target[:, None]
+        self.centred: Floats = centred_atoms(self.problem)
         self.alpha: Floats = np.array([float(a) for a in alpha])
         self._score = _Score(self.norm, self.centred)
         self._rows = self._score.important(self.alpha, FIRST_ROWS)

@@ -31,12 +31,12 @@ NEWTON_STEPS = 40
 class TangentCuts:
     """The cutting-plane model of ``max over blocks of ||(B alpha - y)_block||_2``."""
 
-    def __init__(self, problem: LiftedProblem, atoms: Floats, target: Floats, block: int) -> None:
-        self.planes = CuttingPlanes(problem, atoms, target)
+    def __init__(self, problem: LiftedProblem, atoms: Floats, block: int) -> None:
+        self.planes = CuttingPlanes(problem, atoms)
         self.block = block
         self.blocks = problem.dimension // block
         count = atoms.shape[1]
-        self._centred = (atoms - target[:, None]).reshape(self.blocks, block, count)
+        self._centred = atoms.reshape(self.blocks, block, count)
         self._owner: list[int] = []
         for start in [np.full(count, 1.0 / count), *np.eye(count)]:
             self._add(self._exceeding(start, 0.0), start)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from qreplace.errors import Malformed
@@ -632,7 +633,7 @@ class Certificate:
     required: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Question:
     """Everything that is asked, canonically."""
 
@@ -672,12 +673,16 @@ class Question:
 
     def to_bytes(self) -> bytes:
         """The canonical JSON."""
-        return canonical_bytes(encode(self))
+        return self._canonical
 
     @property
     def study_id(self) -> str:
         """SHA-256 of the canonical JSON."""
-        return sha256_hex(self.to_bytes())
+        return sha256_hex(self._canonical)
+
+    @cached_property
+    def _canonical(self) -> bytes:
+        return canonical_bytes(encode(self))
 
 
 def read_question(data: bytes) -> Question:

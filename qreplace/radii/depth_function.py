@@ -19,7 +19,7 @@ EXACT_BITS = 20_000
 """Exact values are formed while ``D`` times the bits of ``kappa`` stays below this."""
 
 MAX_KNOWN = 50_000
-"""Growth values that one function of depth remembers; radii share their growth."""
+"""Values that one function of depth remembers; a search comes back to the same depths."""
 
 MAX_HALVINGS = 1 << 16
 """Bits of metadata beyond which a covering is not refined any further."""
@@ -199,6 +199,19 @@ class DepthSum:
     """A sum of monomials."""
 
     terms: tuple[Monomial, ...]
+    _known: dict[tuple[int, int], Bounds] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def at(self, depth: int, bits: int) -> Bounds:
+        """The enclosure at one depth, remembered: searches and reports ask for it again."""
+        key = depth, bits
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            found = self._known[key] = self.over(depth, depth, bits)
+        return found
 
     def over(self, first: int, last: int | None, bits: int) -> Bounds:
         """The enclosure over ``first..last``; ``last`` None is every depth from ``first``."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qreplace.question.model import CodesMetadata, CoveringMetadata, NoMetadata, Question
-from qreplace.radii.constants import FieldConstants, GrowthChoice, Sight
-from qreplace.radii.depth_function import DepthSum, exp2_upper, monomial, phi_upper
+from qreplace.radii.constants import GrowthChoice, Sight
+from qreplace.radii.depth_function import DepthSum, exp2_upper, monomial
 from qreplace.radii.radius import Premises, Radius, unavailable
 from qreplace.radii.synthesis import on_growth
 
+PHI_BITS = 160
+"""Precision of the enclosed ``Phi_m(T)``."""
+
 
 def metadata_radius(
-    question: Question, constants: FieldConstants, choice: GrowthChoice, bits: int, sight: Sight
+    question: Question, choice: GrowthChoice, bits: int, sight: Sight
 ) -> Radius | None:
     """The radius at ``bits`` metadata bits; ``None`` when the question says there is none."""
     block = question.metadata
@@ -24,14 +27,13 @@ def metadata_radius(
     sensitivity = used.need("sensitivity", sight.upper("sensitivity", block.sensitivity))
     cover = used.need("covering_constant", sight.upper("covering_constant", block.constant))
     delta = cover * exp2_upper(Fraction(bits, block.dimension))
-    total = _worst_growth(sensitivity * delta, choice, constants.horizon)
+    total = _worst_growth(sensitivity * delta, choice)
     formula = "T5.1 L_Omega max(S1, Phi_m(T)) delta_s, delta_s = C 2^(-s/dim)"
     return on_growth("metadata", formula, total, choice, used)
 
 
-def _worst_growth(scale: Fraction, choice: GrowthChoice, horizon: Fraction) -> DepthSum:
-    """``scale * max(S1, Phi)``: S1 rises to Phi for ``m >= 0`` and falls to it for ``m < 0``."""
-    rate = choice.growth.rate
-    if choice.refused or rate < 0:
+def _worst_growth(scale: Fraction, choice: GrowthChoice) -> DepthSum:
+    """``scale * max(S1, Phi)``: S1 rises to Phi for ``m > 0`` and falls to it for ``m < 0``."""
+    if choice.refused or choice.growth.rate <= 0:
         return monomial(scale, 0, choice.growth)
-    return monomial(scale * phi_upper(rate, horizon))
+    return monomial(scale * Fraction(choice.growth.limit(PHI_BITS), 1 << PHI_BITS))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from qreplace.exact.fixed_point import MAX_EXPONENT
 from qreplace.question.model import (
@@ -40,6 +41,7 @@ class SynthesisRadii:
     """Subtracts from a lower end: ``Q_D``, or the paper's ``C/D``."""
 
 
+@lru_cache(maxsize=256)
 def half_l1_discrepancy(atom_count: int) -> Fraction:
     """The largest prefix half-l1 discrepancy needed: T2.2, or T2.1 where that is smaller.
 

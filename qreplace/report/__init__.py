@@ -20,10 +20,13 @@ def render(
     ``document`` is what ``decide --json`` prints. Without ``figures`` no figure is drawn and the
     HTML page has only its tables.
     """
+    from qreplace.report.details import detail
     from qreplace.report.html import html_bytes
     from qreplace.report.markdown import markdown_bytes
+    from qreplace.report.summary import summarise
     from qreplace.report.tables import csv_bytes, json_bytes
 
+    summary, details = summarise(document, context), detail(document, context)
     drawn: dict[str, bytes] = {}
     if figures:
         from qreplace.report.figures import draw
@@ -32,7 +35,7 @@ def render(
     return {
         "report.json": json_bytes(document),
         "report.csv": csv_bytes(document),
-        "report.md": markdown_bytes(document, context),
-        "report.html": html_bytes(document, context, drawn),
+        "report.md": markdown_bytes(summary, details),
+        "report.html": html_bytes(summary, details, drawn),
         **drawn,
     }

@@ -23,6 +23,8 @@ _MARKERS: dict[Tone, tuple[str, str, str, str]] = {
 
 def set_wide_axis(axes: Axes, values: Sequence[float], *, whole: bool) -> None:
     """The horizontal axis: logarithmic when the values span a wide range."""
+    from matplotlib.ticker import MaxNLocator
+
     if not values:
         axes.set_xticks([])
         return
@@ -34,7 +36,7 @@ def set_wide_axis(axes: Axes, values: Sequence[float], *, whole: bool) -> None:
         return
     room = (last - first) * 0.05 or max(abs(first) * 0.2, 0.5)
     axes.set_xlim(first - room, last + room)
-    axes.xaxis.get_major_locator().set_params(integer=whole)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=whole))
 
 
 def _plain_ticks(axes: Axes, first: float, last: float) -> None:
@@ -81,6 +83,11 @@ def _decimal_ticks(axes: Axes, span: float) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
+def error_title(axes: Axes, words: str) -> None:
+    """What the vertical axis shows, written level above it."""
+    axes.set_title(words, loc="left", color=INK)
+
+
 def tolerance_line(axes: Axes, data: PlotData) -> None:
     """One line for a tolerance, a span between two for an interval."""
     lower, upper = data.tolerance
@@ -112,10 +119,11 @@ def mark_best(axes: Axes, x: float, y: float, words: str) -> None:
         [x], [y], s=190, marker="o", facecolor="none", edgecolor=INK, linewidth=2, zorder=4,
         gid="best",
     )  # fmt: skip
-    right = axes.transLimits.transform(axes.transScale.transform((x, y)))[0] > 0.5
+    right = axes.transLimits.transform(axes.transScale.transform((x, y)))[0] > 0.7
     note = axes.annotate(
         words, (x, y), xytext=(-12 if right else 12, 14), textcoords="offset points",
         ha="right" if right else "left", color=INK, weight="bold", zorder=5,
+        bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.5},
     )  # fmt: skip
     note.set_in_layout(False)
 
@@ -141,4 +149,3 @@ def finish(axes: Axes) -> None:
         axes.spines[side].set_color(MUTED)
     axes.tick_params(colors=MUTED, which="both")
     axes.xaxis.label.set_color(INK)
-    axes.yaxis.label.set_color(INK)

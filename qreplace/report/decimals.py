@@ -55,7 +55,7 @@ def _number(value: Fraction, *, up: bool) -> Number:
 
 
 def decimal(value: Fraction, *, up: bool, digits: int = DIGITS) -> str:
-    """``value`` with ``digits`` significant digits, rounded up or down; scientific if far from 1."""
+    """``value`` with ``digits`` significant digits, rounded up or down; ``1e-9`` far from 1."""
     if value == 0:
         return "0"
     power = _power_of_ten(abs(value))
@@ -75,9 +75,16 @@ def decimal(value: Fraction, *, up: bool, digits: int = DIGITS) -> str:
 def _power_of_ten(size: Fraction) -> int:
     """The largest k with ``10**k <= size``, for a positive number of any size."""
     # 1233 / 4096 is just below log10 2; the two loops settle what the estimate leaves open.
-    power = (size.numerator.bit_length() - size.denominator.bit_length()) * 1233 // 4096
-    while Fraction(10) ** power > size:
+    top, bottom = size.numerator, size.denominator
+    power = (top.bit_length() - bottom.bit_length()) * 1233 // 4096
+    while not _reaches(top, bottom, power):
         power -= 1
-    while Fraction(10) ** (power + 1) <= size:
+    while _reaches(top, bottom, power + 1):
         power += 1
     return power
+
+
+def _reaches(top: int, bottom: int, power: int) -> bool:
+    """``top / bottom >= 10**power`` in integers."""
+    scale: int = 10 ** abs(power)
+    return top >= bottom * scale if power >= 0 else top * scale >= bottom

@@ -132,9 +132,10 @@ class Details:
 def detail(document: Mapping[str, Any], context: ReportContext) -> Details:
     """The details of a decision document."""
     labels = context.labels
+    rows = _rows(document)
     return Details(
-        rows=_rows(document),
-        frontier=_frontier(document),
+        rows=rows,
+        frontier=_frontier(document, rows),
         radii=_radii(document),
         premises=tuple(declared_premise(name, context) for name in document["declared"]),
         plan=_plan(document["plan"]) if document["plan"] else None,
@@ -163,10 +164,10 @@ def _rows(document: Mapping[str, Any]) -> tuple[DepthRow, ...]:
     )
 
 
-def _frontier(document: Mapping[str, Any]) -> tuple[Candidate, ...]:
-    by_place = {(row["depth"], row["metadata_bits"]): row for row in document["depths"]}
+def _frontier(document: Mapping[str, Any], rows: Sequence[DepthRow]) -> tuple[Candidate, ...]:
+    by_place = {(row.candidate.depth, row.candidate.metadata_bits): row for row in rows}
     places = [(point["depth"], point["metadata_bits"]) for point in document["frontier"]]
-    return tuple(candidate(by_place[place]) for place in places)
+    return tuple(by_place[place].candidate for place in places)
 
 
 def _radii(document: Mapping[str, Any]) -> tuple[RadiusRow, ...]:
@@ -239,8 +240,8 @@ def _obstruction(document: Mapping[str, Any], context: ReportContext) -> Obstruc
         of = f" of the {inputs.shape[0]:,}" if inputs is not None and len(inputs.shape) == 2 else ""
         weighed += f", at {counted(named, 'witness', 'witnesses')}{of}"
     words = (
-        f"One linear functional separates the target from everything the library can reach at any "
-        f"depth. It weighs {weighed}.",
+        f"One linear functional separates the target from everything that mixtures of the atoms "
+        f"can reach. It weighs {weighed}.",
         f"Along it every mixture of the atoms misses the target by at least {lower}, so the "
         f"tolerance {at_most(found['tolerance'])} is missed by at least {missed}.",
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SIZE = (6.4, 4.3)
 """Inches; 72 SVG units an inch."""
 PNG_DPI = 150
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "qreplace",
     "svg.fonttype": "none",
     "font.family": ["DejaVu Sans"],
@@ -72,9 +72,11 @@ def _drawn(fill: Draw, data: PlotData) -> tuple[bytes, bytes]:
         fill(figure.add_subplot(), data)
         png, svg = io.BytesIO(), io.BytesIO()
         figure.set_dpi(PNG_DPI)
-        FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
+        FigureCanvasAgg(figure)
+        figure.savefig(png, format="png", metadata={"Software": None})
         figure.set_dpi(72)
-        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})
+        FigureCanvasSVG(figure)
+        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     return svg.getvalue(), png.getvalue()
 
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from qreplace.report.axes import (
+    error_title,
     finish,
     legend_below,
     mark_best,
@@ -42,6 +43,6 @@ def draw_frontier(axes: Axes, data: PlotData) -> None:
     if data.best is not None and not math.isnan(data.best.upper):
         mark_best(axes, data.best.cost, data.best.upper, f"best: depth {data.best.depth:,}")
     axes.set_xlabel("declared cost (a proxy)")
-    axes.set_ylabel("error at most")
+    error_title(axes, "error at most")
     legend_below(axes)
     finish(axes)

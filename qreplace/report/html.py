@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from qreplace.data import data_path
 from qreplace.report import summary as summaries
-from qreplace.report.context import ReportContext
 from qreplace.report.decimals import Number
-from qreplace.report.details import detail
+from qreplace.report.details import Details
 from qreplace.report.inline_svg import inline
 from qreplace.report.scale import scale_of
 from qreplace.report.text import capitalised, counted
@@ -31,11 +29,8 @@ _TEXTS = {
 }
 
 
-def html_bytes(
-    document: dict[str, Any], context: ReportContext, figures: Mapping[str, bytes]
-) -> bytes:
+def html_bytes(summary: summaries.Summary, details: Details, figures: Mapping[str, bytes]) -> bytes:
     """The page; ``figures`` holds the SVG files that are to stand in it, if any."""
-    summary = summaries.summarise(document, context)
     page = _environment().get_template("report.html.j2")
     drawn = {
         name.removeprefix("figures/").removesuffix(".svg"): Markup(inline(data, name))
@@ -44,7 +39,7 @@ def html_bytes(
     }
     text = page.render(
         s=summary,
-        d=detail(document, context),
+        d=details,
         scale=scale_of(summary),
         figures=drawn,
         exact=_exact_numbers(summary),

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from qreplace.report.axes import (
+    error_title,
     finish,
     legend_below,
     mark_best,
@@ -38,7 +39,7 @@ def draw_interval(axes: Axes, data: PlotData) -> None:
             transform=axes.transAxes, ha="center", color=MUTED,
         )  # fmt: skip
     axes.set_xlabel("depth (low-bit steps)")
-    axes.set_ylabel("error")
+    error_title(axes, "error")
     legend_below(axes)
     finish(axes)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from qreplace.report.context import ReportContext
-from qreplace.report.details import Details, Obstruction, Plan, detail
+from qreplace.report.details import Details, Obstruction, Plan
 from qreplace.report.summary import (
     Summary,
     asked_text,
@@ -15,7 +13,6 @@ from qreplace.report.summary import (
     declared_text,
     floor_text,
     not_shown_text,
-    summarise,
     threshold_text,
 )
 from qreplace.report.text import capitalised, counted
@@ -39,9 +36,8 @@ def _paragraph(text: str) -> str:
     return _BLOCK_START.sub(r"\\", escaped(text))
 
 
-def markdown_bytes(document: dict[str, Any], context: ReportContext) -> bytes:
+def markdown_bytes(summary: Summary, details: Details) -> bytes:
     """The whole report as Markdown."""
-    summary, details = summarise(document, context), detail(document, context)
     parts = [
         _first_screen(summary),
         _depths(summary, details),

@@ -31,6 +31,12 @@ class Scale:
     tolerance: str
     tolerance_width: str
     tolerance_label: str
+    tolerance_span: bool
+    """The tolerance is an interval."""
+    tolerance_left: bool
+    """The tolerance lies in the left half, so its label has room on its right."""
+    zero: bool
+    """There is room for a 0 at the start."""
     bars: tuple[Bar, ...]
     words: str
 
@@ -57,11 +63,14 @@ def scale_of(summary: Summary) -> Scale | None:
     length = largest * ROOM
     start = summary.threshold.lower.value
     words = "; ".join(f"{name}: {interval}" for name, interval in marked)
-    name = summary.threshold_name.lower()
+    name = "tolerance" if summary.threshold_name == "Tolerance" else "allowed"
     return Scale(
         tolerance=_percent(start, length),
         tolerance_width=_percent(tolerance.value - start, length),
         tolerance_label=f"{name} {summary.threshold}",
+        tolerance_span=start < tolerance.value,
+        tolerance_left=2 * start < length,
+        zero=20 * start > length,
         bars=tuple(_bar(name, interval, length) for name, interval in marked),
         words=f"{words}; {name} {summary.threshold}",
     )

@@ -5,8 +5,10 @@ HTML, Markdown and the terminal all show this one summary, so none of them can s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from qreplace.question.model import BlockL2Norm, NoMetadata, Question, VectorTarget
@@ -16,6 +18,7 @@ from qreplace.report.premises import premise_words
 from qreplace.report.text import capitalised, counted, listed, one_line, sentence
 from qreplace.report.words import (
     DOMAINS,
+    ENDS,
     EVIDENCE,
     NORMS,
     OBJECTIVES,
@@ -24,6 +27,7 @@ from qreplace.report.words import (
     THRESHOLDS,
     VERDICTS,
     VerdictWords,
+    full_not_shown,
     in_words,
     short_not_shown,
 )
@@ -83,8 +87,6 @@ class Summary:
     """Without a best candidate: the row with the smallest upper end."""
     has_metadata: bool
     weakest: str
-    weakest_label: str
-    """The evidence label in words; empty when nothing was decided."""
     declared: tuple[str, ...]
     asked: tuple[str, ...]
     not_shown_short: tuple[str, ...]
@@ -100,14 +102,14 @@ def summarise(document: Mapping[str, Any], context: ReportContext) -> Summary:
     words = VERDICTS[document["verdict"]]
     threshold = interval(document["tolerance"]["lo"], document["tolerance"]["hi"])
     best = candidate(document["best"]) if document["best"] else None
-    not_shown = tuple(sentence(one_line(text)) for text in document["not_shown"])
+    not_shown = [sentence(full_not_shown(one_line(text))) for text in document["not_shown"]]
     bracket = document["bracket"]
     return Summary(
         title=study_title(document, context),
         verdict=document["verdict"],
         words=words,
         standing=STANDINGS[words.standing],
-        answer=_answer(document, question, best),
+        answer=_answer(document, question, best, threshold),
         domain=_domain(document["domain"], question),
         why=tuple(sentence(one_line(reason)) for reason in document["reasons"]),
         threshold_name=THRESHOLDS[question.objective.kind],
@@ -120,14 +122,13 @@ def summarise(document: Mapping[str, Any], context: ReportContext) -> Summary:
         minimal=bool(document["minimal"]),
         closest=None if best else _closest(document),
         has_metadata=not isinstance(question.metadata, NoMetadata),
-        weakest=in_words(one_line(document["weakest"])),
-        weakest_label=EVIDENCE[document["evidence"]] if words.standing != "open" else "",
+        weakest=weakest_words(one_line(document["weakest"])),
         declared=tuple(premise_words(name) for name in document["declared"]),
         asked=tuple(one_line(text) for text in document["asked"]),
         not_shown_short=tuple(
             short_not_shown(one_line(text)) for text in _general_first(document["not_shown"])
         ),
-        not_shown=not_shown,
+        not_shown=tuple(not_shown),
         study=document["study"],
         bundle_sha256=document["bundle_sha256"],
         engine=document["engine"],
@@ -159,10 +160,10 @@ def candidate(row: Mapping[str, Any]) -> Candidate:
 
 
 def _closest(document: Mapping[str, Any]) -> Candidate | None:
-    bounded = [candidate(row) for row in document["depths"] if row["interval"]["upper"] is not None]
+    bounded = [row for row in document["depths"] if row["interval"]["upper"] is not None]
     if not bounded:
         return None
-    return min(bounded, key=lambda c: (c.error.upper.value if c.error.upper else 0, c.depth))
+    return candidate(min(bounded, key=lambda row: Fraction(row["interval"]["upper"])))
 
 
 def _floor_checked(document: Mapping[str, Any]) -> bool:
@@ -180,13 +181,15 @@ def _floor_checked(document: Mapping[str, Any]) -> bool:
 # --- sentences ------------------------------------------------------------------------------------
 
 
-def _answer(document: Mapping[str, Any], question: Question, best: Candidate | None) -> str:
+def _answer(
+    document: Mapping[str, Any], question: Question, best: Candidate | None, threshold: Interval
+) -> str:
     """The verdict as one sentence about the question that was asked."""
     verdict, start = document["verdict"], document["impossible_from"]
     what = OBJECTIVES[question.objective.kind]
     if verdict == "unresolved":
-        return f"It is open whether {what}: neither yes nor no could be shown."
-    premise = "If everything declared holds: " if verdict.startswith("conditionally") else ""
+        return f"It is open whether the low-bit steps can {what}."
+    premise = "If everything declared holds, " if verdict.startswith("conditionally") else ""
     if best is not None:
         steps = counted(best.depth, "step")
         verb = "is" if best.depth == 1 else "are"
@@ -195,15 +198,34 @@ def _answer(document: Mapping[str, Any], question: Question, best: Candidate | N
             if isinstance(question.metadata, NoMetadata)
             else (f" with {counted(best.metadata_bits, 'metadata bit')}")
         )
-        text = f"{steps}{bits} {verb} enough; the error is at most {best.error.upper}."
-        return premise + text if premise else capitalised(text)
+        text = f"{steps}{bits} {verb} enough: the error is at most {best.error.upper}"
+        text += f", and {threshold.lower} is allowed."
+        return premise + text if premise else text
+    allowed = f"the error exceeds the {threshold.upper} that is allowed"
     if start == 1:
-        text = "at no depth is the error within what is allowed."
+        text = f"however many steps are taken, {allowed}."
     elif verdict == "certified_asymptotically_impossible":
-        text = f"from depth {start:,} on, the error exceeds what is allowed at every depth."
+        text = f"from depth {start:,} on, {allowed}, at every depth."
     else:
-        text = "at no depth of the declared search is the error within what is allowed."
+        text = f"at every depth of the declared search, {allowed}."
     return premise + text if premise else capitalised(text)
+
+
+_END = re.compile(r"(\w+) (lower|upper) end \((\w+)\)")
+_RADIUS = re.compile(r"(\w+): ([\w, ]+) \((\w+)\)")
+
+
+def weakest_words(text: str) -> str:
+    """The weakest premise in words; texts of another form only lose their underscores."""
+    end_of = _END.fullmatch(text)
+    if end_of and end_of[1] in ENDS and end_of[3] in EVIDENCE:
+        return f"{end_of[2]} end of {ENDS[end_of[1]]} ({EVIDENCE[end_of[3]]})"
+    radius = _RADIUS.fullmatch(text)
+    if radius and radius[3] in EVIDENCE:
+        names = [premise_words(name) for name in radius[2].split(", ")]
+        named = listed(names) if len(names) <= 2 else f"{len(names)} of the declared premises"
+        return f"the {radius[1]} radius, which rests on {named} ({EVIDENCE[radius[3]]})"
+    return in_words(text)
 
 
 def _domain(domain: str, question: Question) -> str:
@@ -277,11 +299,6 @@ def declared_text(summary: Summary) -> str:
     return "nothing"
 
 
-def weakest_text(summary: Summary) -> str:
-    """The weakest premise used."""
-    return summary.weakest
-
-
 def asked_text(summary: Summary) -> str:
     """Explicit ``none`` and ``exact``: part of the question."""
     return listed(list(summary.asked)) if summary.asked else "nothing is left out by declaration"
@@ -289,4 +306,4 @@ def asked_text(summary: Summary) -> str:
 
 def not_shown_text(summary: Summary) -> str:
     """What is not shown, in a few words each."""
-    return listed(list(dict.fromkeys(summary.not_shown_short)))
+    return "; ".join(dict.fromkeys(summary.not_shown_short))

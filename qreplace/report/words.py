@@ -25,9 +25,7 @@ class VerdictWords:
 
 VERDICTS: dict[str, VerdictWords] = {
     "certified_feasible": VerdictWords("Yes", "certified feasible", "yes", "certified", "[ YES ]"),
-    "certified_impossible": VerdictWords(
-        "No", "certified impossible", "no", "certified", "[ NO ]"
-    ),
+    "certified_impossible": VerdictWords("No", "certified impossible", "no", "certified", "[ NO ]"),
     "certified_asymptotically_impossible": VerdictWords(
         "No, at large depth", "certified asymptotically impossible", "no", "certified", "[ NO ]"
     ),
@@ -47,11 +45,11 @@ STANDINGS: dict[Standing, str] = {
 }
 
 EVIDENCE = {
-    "analytic_certified": "analytic, certified",
-    "interval_certified": "by interval enclosure, certified",
-    "finite_witness_certified": "on finitely many witnesses, certified",
-    "calibrated_estimate": "a calibrated estimate",
-    "diagnostic": "a diagnostic number",
+    "analytic_certified": "certified analytically",
+    "interval_certified": "certified by interval enclosure",
+    "finite_witness_certified": "certified on finitely many witnesses",
+    "calibrated_estimate": "calibrated estimates",
+    "diagnostic": "diagnostic numbers",
     "unavailable": "unavailable",
 }
 
@@ -62,16 +60,17 @@ DOMAINS = {
 
 THRESHOLDS = {
     "emulation": "Tolerance",
-    "accuracy_matching": "Comparator’s own error",
-    "behavioural": "Largest harmless error",
+    "accuracy_matching": "Comparator error",
+    "behavioural": "Harmless error",
 }
 """What the error is compared with, by objective (theory T1)."""
 
 OBJECTIVES = {
-    "emulation": "the low-bit steps imitate the high-precision map itself",
-    "accuracy_matching": "the low-bit steps are as accurate as the comparator",
-    "behavioural": "the low-bit steps lead to the same decisions",
+    "emulation": "imitate the high-precision map itself",
+    "accuracy_matching": "be as accurate as the comparator",
+    "behavioural": "lead to the same decisions",
 }
+"""What the low-bit steps are asked to do."""
 
 NORMS = {
     "linf": "largest coordinate (linf norm)",
@@ -83,6 +82,14 @@ NORMS = {
 }
 
 SCOPES = {"endpoint": "after the last step", "path": "along the whole path"}
+
+ENDS = {
+    "affine_lp": "the structural floor",
+    "schedule_error": "the schedule’s error",
+    "frozen": "the frozen state’s error",
+    "declared": "the declared floor",
+}
+"""What an end of a bracket is about, by the kind of claim behind it."""
 
 CLAIMS = {
     "affine_lp": "structural floor by linear programming",
@@ -110,6 +117,12 @@ def short_not_shown(text: str) -> str:
         if text.startswith(start):
             return short
     return text
+
+
+def full_not_shown(text: str) -> str:
+    """A sentence of ``not_shown`` that starts with a claim's kind, with that kind in words."""
+    kind, colon, rest = text.partition(":")
+    return f"{CLAIMS[kind]}:{rest}" if colon and kind in CLAIMS else text
 
 
 def in_words(identifier: str) -> str:

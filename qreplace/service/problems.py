@@ -138,7 +138,12 @@ def problem_response(request: Request, refusal: Refusal) -> Response:
         json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"),
         status_code=kind.status,
         media_type=MEDIA,
-        headers={**SECURITY_HEADERS, "Cache-Control": "no-store", **refusal.headers},
+        headers={
+            **SECURITY_HEADERS,
+            "Cache-Control": "no-store",
+            "X-Request-ID": request_number(request),
+            **refusal.headers,
+        },
     )
 
 

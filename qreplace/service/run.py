@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from qreplace.errors import InputError
@@ -46,8 +49,23 @@ def serve(
         ws="none",
         timeout_graceful_shutdown=60,
     )
-    with listener:
+    with listener, _ended_by_signal():
         uvicorn.Server(config).run(sockets=[listener])
+    log(logging.INFO, "stopped")
+
+
+@contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """SIGTERM ends the block as SIGINT does, and neither is an error.
+
+    The server raises again what it was ended by, once every request is done.
+    """
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -34,9 +34,7 @@ def spec(**blocks: Any) -> dict[str, Any]:
 class Client:
     """One service and a client that calls it in this process; calls are made one after another."""
 
-    def __init__(
-        self, folder: Path, decider: Decider | None = None, **settings: Any
-    ) -> None:
+    def __init__(self, folder: Path, decider: Decider | None = None, **settings: Any) -> None:
         self.folder = folder
         self.app = create_app(Settings(data_dir=folder, **settings), decider=decider)
         self._runner = asyncio.Runner()
@@ -65,7 +63,9 @@ class Client:
             "POST", "/v1/studies", content=data, headers={"Content-Type": media, **headers}
         )
 
-    def post_parts(self, *parts: tuple[str, tuple[str | None, bytes, str | None]]) -> httpx.Response:
+    def post_parts(
+        self, *parts: tuple[str, tuple[str | None, bytes, str | None]]
+    ) -> httpx.Response:
         """Post a multipart body; each part is a name with file name, bytes and media type."""
         return self.request("POST", "/v1/studies", files=list(parts))
 

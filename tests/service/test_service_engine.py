@@ -40,7 +40,9 @@ def test_yaml_and_json_are_the_same_study(engine: Client) -> None:
     }
     assert studies == {qreplace.decide(EXAMPLES / "declared-transformer.yaml").id}
     as_yaml = b"\xef\xbb\xbf# the same question\n" + json.dumps(spec(title="Other")).encode()
-    assert engine.post_bytes(as_yaml, "text/yaml").json()["study"] == engine.post(SPEC).json()["study"]
+    assert (
+        engine.post_bytes(as_yaml, "text/yaml").json()["study"] == engine.post(SPEC).json()["study"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -50,10 +50,11 @@ class Blobs:
                 stream.flush()
                 os.fsync(stream.fileno())
             temporary.replace(target)
+            _flush_folder(target.parent)
         except BaseException:
             temporary.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)  # whole perhaps, but the caller does not know of it
             raise
-        _flush_folder(target.parent)
         return digest, True
 
     def read(self, digest: str) -> bytes:
