@@ -48,8 +48,8 @@ EVIDENCE = {
     "analytic_certified": "certified analytically",
     "interval_certified": "certified by interval enclosure",
     "finite_witness_certified": "certified on finitely many witnesses",
-    "calibrated_estimate": "calibrated estimates",
-    "diagnostic": "diagnostic numbers",
+    "calibrated_estimate": "a calibrated estimate only",
+    "diagnostic": "diagnostic only",
     "unavailable": "unavailable",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from qreplace.errors import Malformed
@@ -59,7 +60,8 @@ async def read_submission(request: Request, settings: Settings) -> Submission:
         data = await read_body(request, min(MAX_SPEC_BYTES, settings.max_body_bytes))
         media = SPEC_MEDIA[essence]
         return Submission(data, media, f"spec.{media}")
-    return _from_parts(await read_body(request, settings.max_body_bytes), content_type, settings)
+    body = await read_body(request, settings.max_body_bytes)
+    return await run_in_threadpool(_from_parts, body, content_type, settings)
 
 
 async def read_body(request: Request, limit: int) -> bytes:

@@ -142,6 +142,20 @@ def test_attachments_by_name_and_by_digest(engine: Client, tmp_path: Path) -> No
     assert first.json()["study"] == qreplace.decide(tmp_path / "spec.json").id
 
 
+def test_the_real_checkpoint_with_its_attachments(engine: Client) -> None:
+    """The MiniLM layer, whose weights, codes, scales and witnesses come as 35 attachments."""
+    folder = EXAMPLES / "minilm-attention-output"
+    path = folder / "impossible.yaml"
+    parts = [
+        ("file", (file.relative_to(folder).as_posix(), file.read_bytes(), None))
+        for file in sorted((folder / "data").glob("*.npy"))
+    ]
+    response = engine.post_parts(("spec", (path.name, path.read_bytes(), None)), *parts)
+    assert response.status_code == 201, response.text
+    assert response.json()["verdict"] == "certified_impossible"
+    assert response.json()["study"] == qreplace.load_spec(path).question.study_id
+
+
 @pytest.mark.parametrize("body", [b"changed", None], ids=["changed", "missing"])
 def test_wrong_attachments(engine: Client, body: bytes | None) -> None:
     files = {**FILES} if body is None else {**FILES, "left": body}

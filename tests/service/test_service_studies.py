@@ -190,3 +190,11 @@ def test_the_service_answers_while_it_decides(tmp_path: Path) -> None:
     assert len({response.content for response in responses}) == 1
     assert len(gate.inner.asked) == 1
     client.close()
+
+
+def test_attachments_that_nothing_names_are_passed_over(client: Client) -> None:
+    """Also large ones: 20 MiB of every byte, line ends among them."""
+    data = bytes(range(256)) * (20 << 12) + b"\r\n--"
+    parts = (("spec", ("s.json", json.dumps(SPEC).encode(), None)), ("x", ("big", data, None)))
+    assert client.post_parts(*parts).status_code == 201
+    assert client.post(SPEC).status_code == 200
