@@ -80,7 +80,8 @@ class L1Program:
         solution = self._solve(1e-7, True)
         alpha = round_to_simplex(solution.values[: self.atoms.shape[1]], denominator)
         entries = []
-        for i, (dual, weight) in enumerate(zip(solution.row_duals[:-1], self.weights, strict=True)):
+        duals = np.nan_to_num(solution.row_duals[:-1])
+        for i, (dual, weight) in enumerate(zip(duals, self.weights, strict=True)):
             limit = weight * denominator
             number = int(Fraction(float(dual)) * denominator * self.weight_denominator)
             number = max(-limit, min(limit, number))

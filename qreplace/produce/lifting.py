@@ -64,6 +64,8 @@ class NumericLifting:
         return self._lift(self.matrix.T.copy(), self.inverse.T.copy(), rhs)
 
     def _lift(self, matrix: Floats, inverse: Floats, rhs: list[int]) -> ExactVector:
+        if max(map(abs, rhs), default=0) >= EXACT_LIMIT:
+            raise ProducerFailed("the right-hand side is too large to lift in floats")
         norm = float(np.abs(matrix).sum(axis=1).max())
         gain = float(np.sqrt((inverse * inverse).sum(axis=1)).max())
         size_rhs = float(max(map(abs, rhs), default=0))

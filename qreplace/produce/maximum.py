@@ -144,19 +144,21 @@ class CuttingPlanes:
         """Round the float point and multipliers to the simplex; always a bracket."""
         count = self.atoms.shape[1]
         alpha = round_to_simplex(solution.values[:count], denominator)
-        duals = np.maximum(-solution.row_duals[: len(self.functionals)], 0.0)
+        duals = np.nan_to_num(np.maximum(-solution.row_duals[: len(self.functionals)], 0.0))
         total = max(float(duals.sum()), 1e-300)
         floored = [int(value / total * denominator) for value in duals]
         excess = sum(floored) - denominator
         if excess > 0:
             floored[floored.index(max(floored))] -= excess
+        # Functionals may have joined the model since it was solved.
+        floored.extend([0] * (len(self.functionals) - len(floored)))
         return Bracket(alpha, ExactVector(floored, denominator), self.functionals)
 
 
 def round_to_simplex(weights: Floats, denominator: int) -> ExactVector:
     """Nonnegative weights as multiples of 1/denominator; the largest takes what is left over."""
-    clipped = np.maximum(weights, 0.0)
-    if not clipped.sum() > 0:
+    clipped = np.nan_to_num(np.maximum(weights, 0.0))
+    if not 0 < clipped.sum() < np.inf:
         clipped = np.ones(len(weights))
     scaled = [int(value * denominator) for value in clipped / clipped.sum()]
     scaled[scaled.index(max(scaled))] += denominator - sum(scaled)

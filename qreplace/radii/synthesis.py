@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from qreplace.exact.fixed_point import MAX_EXPONENT
+from qreplace.exact.rational import round_up
 from qreplace.question.model import (
     ConstantSynthesis,
     DeclaredTube,
@@ -28,6 +29,8 @@ from qreplace.radii.depth_function import (
 )
 from qreplace.radii.radius import Gap, Guard, Piece, Premises, Radius, everywhere, unavailable
 
+EXACT_ATOMS = 64
+"""Dictionaries up to this size get the exact greedy bound."""
 TOO_STEEP = f"L T exceeds {MAX_EXPONENT}: the exponential is not enclosed"
 
 
@@ -50,12 +53,12 @@ def half_l1_discrepancy(atom_count: int) -> Fraction:
     if atom_count == 1:
         return Fraction(0)
     chairman = (atom_count // 2) * (1 - Fraction(1, 2 * atom_count - 2))
-    if atom_count > 64:  # the greedy bound grows like J/e and is never smaller there
-        return chairman
-    harmonic = [Fraction(0)]
-    for i in range(1, atom_count + 1):
-        harmonic.append(harmonic[-1] + Fraction(1, i))
-    greedy = max(i * (harmonic[atom_count] - harmonic[i]) for i in range(1, atom_count))
+    # H_J - H_i from the end; large dictionaries take it rounded up, to keep the numbers short.
+    rest, greedy = Fraction(0), Fraction(0)
+    for i in range(atom_count - 1, 0, -1):
+        term = Fraction(1, i + 1)
+        rest += term if atom_count <= EXACT_ATOMS else round_up(term, 128)
+        greedy = max(greedy, i * rest)
     return min(chairman, greedy)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from qreplace.report.palette import GRID, INK, MUTED, NO, PAPER, TOLERANCE, YES
-from qreplace.report.plot_data import PlotData, wide
+from qreplace.report.plot_data import LARGEST, PlotData, wide
 from qreplace.report.words import Tone
 
 if TYPE_CHECKING:
@@ -58,11 +58,7 @@ def _plain(value: float) -> str:
 
 def set_error_axis(axes: Axes, data: PlotData, *, uppers_only: bool = False) -> None:
     """The vertical axis: from 0, or logarithmic when errors span a wide range."""
-    ends = [*data.tolerance, *(point.upper for point in data.points)]
-    if not uppers_only:
-        ends.extend(point.lower for point in data.points)
-        ends.extend(data.floor or ())
-    known = [end for end in ends if not math.isnan(end)]
+    known = data.errors(uppers_only=uppers_only)
     positive = [end for end in known if end > 0] or [1.0]
     top = max(positive)
     if wide(positive):
@@ -83,14 +79,17 @@ def _decimal_ticks(axes: Axes, span: float) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def error_title(axes: Axes, words: str) -> None:
+def error_title(axes: Axes, data: PlotData, words: str) -> None:
     """What the vertical axis shows, written level above it."""
-    axes.set_title(words, loc="left", color=INK)
+    beyond = max(data.errors()) >= LARGEST
+    note = f" (drawn no higher than {LARGEST:g})" if beyond else ""
+    axes.set_title(words + note, loc="left", color=INK)
 
 
 def tolerance_line(axes: Axes, data: PlotData) -> None:
     """One line for a tolerance, a span between two for an interval."""
-    lower, upper = data.tolerance
+    base = axes.get_ylim()[0]  # a tolerance of 0 lies on the edge of a logarithmic axis
+    lower, upper = (max(end, base) for end in data.tolerance)
     axes.axhline(
         upper, color=TOLERANCE, linewidth=2, linestyle=(0, (7, 3)), label="tolerance",
         gid="tolerance",

@@ -43,6 +43,6 @@ def draw_frontier(axes: Axes, data: PlotData) -> None:
     if data.best is not None and not math.isnan(data.best.upper):
         mark_best(axes, data.best.cost, data.best.upper, f"best: depth {data.best.depth:,}")
     axes.set_xlabel("declared cost (a proxy)")
-    error_title(axes, "error at most")
+    error_title(axes, data, "error at most")
     legend_below(axes)
     finish(axes)

@@ -39,7 +39,7 @@ def draw_interval(axes: Axes, data: PlotData) -> None:
             transform=axes.transAxes, ha="center", color=MUTED,
         )  # fmt: skip
     axes.set_xlabel("depth (low-bit steps)")
-    error_title(axes, "error")
+    error_title(axes, data, "error")
     legend_below(axes)
     finish(axes)
 

@@ -14,8 +14,8 @@ from qreplace.report.words import VERDICTS, Tone
 
 WIDE = 12
 """Depths, costs or errors that span more than this factor get a logarithmic axis."""
-LARGEST = 1e300
-"""Beyond this a number is drawn as if it were this large."""
+LARGEST = 1e100
+"""Beyond this a number is drawn as if it were this large, and the figure says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,13 @@ class PlotData:
     interval_words: str
     frontier_words: str
 
-    @property
-    def ceiling(self) -> float:
-        """The largest number that is drawn."""
-        ends = [self.tolerance[1], *(p.upper for p in self.points), *(p.lower for p in self.points)]
-        ends.extend(self.floor or ())
-        return max((e for e in ends if not math.isnan(e)), default=1.0) or 1.0
-
-    @property
-    def smallest(self) -> float:
-        """The smallest positive number that is drawn."""
-        ends = [*self.tolerance, *(p.upper for p in self.points), *(p.lower for p in self.points)]
-        ends.extend(self.floor or ())
-        return min((e for e in ends if e > 0), default=1.0)
+    def errors(self, *, uppers_only: bool = False) -> list[float]:
+        """Every error that is drawn."""
+        ends = [*self.tolerance, *(point.upper for point in self.points)]
+        if not uppers_only:
+            ends.extend(point.lower for point in self.points)
+            ends.extend(self.floor or ())
+        return [end for end in ends if not math.isnan(end)]
 
 
 def plot_data(document: Mapping[str, Any]) -> PlotData:

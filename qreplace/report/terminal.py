@@ -21,6 +21,7 @@ from qreplace.report.text import capitalised, one_line
 WIDTH = 88
 LABEL = 13
 MAX_LINES = 25
+"""The sum of the lines that each field may take."""
 
 
 def render_terminal(document: dict[str, Any], context: ReportContext) -> str:
@@ -36,13 +37,16 @@ def render_terminal(document: dict[str, Any], context: ReportContext) -> str:
         *_field("floor", floor_text(summary), 1),
         *_field("best", best_text(summary), 2),
         *_field("weakest", _weakest(summary), 2),
-        *_field("declared", declared_text(summary), 2),
-        *_field("asked about", asked_text(summary), 1),
-        *_field("not shown", not_shown_text(summary), 2),
-        *_field("identity", f"study {summary.study[:16]}, bundle {summary.bundle_sha256[:16]}", 1),
-        *_field("re-check", "python -m qreplace.check bundle.zip", 1),
+        *_field("declared", declared_text(summary), 3),
+        *_field("asked about", asked_text(summary), 2),
+        *_field("not shown", not_shown_text(summary), 3),
+        *_field("re-check", f"python -m qreplace.check bundle.zip; {_identity(summary)}", 1),
     ]
-    return "\n".join(lines[:MAX_LINES])
+    return "\n".join(lines)
+
+
+def _identity(summary: Summary) -> str:
+    return f"study {summary.study[:10]}, bundle {summary.bundle_sha256[:10]}"
 
 
 def _weakest(summary: Summary) -> str:

@@ -7,7 +7,16 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from report_examples import LIFTED, VERDICTS, changed, drawn_files, study, study_of
+from report_examples import (
+    DECLARED,
+    LIFTED,
+    VERDICTS,
+    changed,
+    drawn_files,
+    study,
+    study_of,
+    with_tolerance,
+)
 
 from qreplace.report.figures import draw
 from qreplace.report.inline_svg import inline
@@ -76,6 +85,19 @@ def test_a_wide_range_of_depths_is_drawn_on_a_logarithmic_axis() -> None:
     assert "16" in depths
     narrow = texts(drawing(drawn_files("certified_feasible"), "interval"))
     assert {"4", "5", "6", "7", "8"} <= set(narrow)
+
+
+def test_a_tolerance_of_zero_is_still_a_line() -> None:
+    """On a logarithmic axis 0 has no place; the line then lies on the edge."""
+    strict = with_tolerance(changed(LIFTED, search={"depths": [1, 64]}), "0")
+    root = drawing(draw(study_of(strict).document()), "interval")
+    line = next(e for e in root.iter() if e.attrib.get("id") == "tolerance")
+    assert next(line.iter(f"{SVG}path")).attrib["d"].startswith("M")
+
+
+def test_numbers_too_large_to_draw_are_said_to_be() -> None:
+    files = draw(study_of(with_tolerance(DECLARED, "1e400")).document())
+    assert "error (drawn no higher than 1e+100)" in texts(drawing(files, "interval"))
 
 
 def test_one_depth_of_no_cost_still_draws() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from html_reader import Element, only, read_html
-from report_examples import VERDICTS, drawn_files, plain_files, study
+from report_examples import LIFTED, VERDICTS, changed, drawn_files, plain_files, study, study_of
 
 from qreplace.report.summary import Summary, summarise, weakest_words
 from qreplace.report.terminal import MAX_LINES, WIDTH, render_terminal
@@ -195,3 +195,14 @@ def test_the_weakest_premise_in_words() -> None:
         "the synthesis radius, which rests on field bound B and growth rate m (diagnostic only)"
     )
     assert weakest_words("something_new (odd)") == "something new (odd)"
+
+
+def test_an_absent_required_certificate_is_named_up_front() -> None:
+    certificates = [{"claim": "lean_claim", "required": True}]
+    found = study_of(changed(LIFTED, certificates=certificates))
+    shown = summarise(found.document(), found.report_context())
+    assert shown.words.standing == "conditional"
+    assert shown.declared == ("required certificate lean_claim",)
+    assert "lean claim is absent or unchecked" in shown.weakest
+    text = render_terminal(found.document(), found.report_context())
+    assert f"study {found.id[:10]}, bundle {found.bundle_sha256[:10]}" in text

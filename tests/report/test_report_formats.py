@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from html_reader import read_html
@@ -81,7 +82,7 @@ def test_the_same_study_gives_the_same_bytes(verdict: str) -> None:
     assert render(found.document(), found.report_context()) == drawn_files(verdict)
 
 
-def test_another_process_gives_the_same_bytes() -> None:
+def test_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
     script = (
         "import hashlib, sys\n"
         "sys.path.insert(0, sys.argv[1])\n"
@@ -89,11 +90,11 @@ def test_another_process_gives_the_same_bytes() -> None:
         "files = drawn_files('certified_feasible')\n"
         "print({name: hashlib.sha256(data).hexdigest() for name, data in files.items()})\n"
     )
-    folder = __file__.rsplit("/", 1)[0]
+    folder = str(Path(__file__).parent)
     outputs = {
         subprocess.run(
             [sys.executable, "-c", script, folder],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path), "HOME": folder},
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path), "HOME": str(tmp_path)},
             capture_output=True,
             check=True,
             text=True,
