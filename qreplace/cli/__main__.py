@@ -52,7 +52,7 @@ app.command("serve")(serve.serve)
 def main() -> None:
     """Run a command; errors of ours print their message and give their exit code."""
     try:
-        app()
+        app(prog_name="qreplace")
     except QReplaceError as error:
         report_error(error)
         sys.exit(error.exit_code)

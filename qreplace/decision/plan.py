@@ -28,10 +28,12 @@ ORDER_RULE = "chairman assignment of counts / depth (theory T2.2)"
 def plan(subject: Subject, claims: Sequence[Claim], depth: int, bits: int) -> dict[str, Any] | None:
     """Weights, schedule and atoms for a feasible candidate, with that schedule's own error.
 
-    ``None`` for a question whose atoms are not listed. The error is the exact ideal error of this
-    very schedule; the executed one is the candidate's certified interval.
+    ``None`` for a question whose atoms are not listed or that asks about the path. The error is the
+    exact ideal endpoint error of this very schedule; the executed one is the candidate's interval.
     """
     question = subject.question
+    if question.scope == "path":
+        return None
     dictionary = question.dictionary_for(bits)
     if not isinstance(question.system, LiftedAffineSystem) or not isinstance(
         dictionary, ListedDictionary

@@ -63,7 +63,7 @@ def test_init_refuses_to_overwrite_and_unknown_templates(tmp_path: Path) -> None
 def test_validate_reports_every_problem_with_its_place(tmp_path: Path) -> None:
     spec = tmp_path / "bad.yaml"
     text = (ACCEPTED / "lifted-vectors.yaml").read_text("utf-8")
-    text = text.replace("kind: emulation", "kind: emulation\n  colour: red", 1)
+    text = text.replace("kind: emulation", "kind: emulation, colour: red", 1)
     spec.write_text(text + "\nextra: 1\n", encoding="utf-8")
     ran = qreplace("validate", spec)
     assert ran.code == 3
