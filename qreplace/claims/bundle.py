@@ -133,10 +133,17 @@ def _members(data: bytes) -> dict[str, bytes]:
                 raise Malformed("the members are larger than the bundle that should hold them")
             for entry in entries:
                 _check_entry(entry, members)
-                members[entry.filename] = archive.read(entry)
+                members[entry.filename] = _content(archive, entry)
     except _DAMAGED as error:
         raise Malformed(f"the bundle is not a readable ZIP file: {error}") from None
     return members
+
+
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    try:
+        return archive.read(entry)
+    except zipfile.BadZipFile as error:  # its header or checksum disagrees with the directory
+        raise Rejected(f"the member {entry.filename} was changed: {error}") from None
 
 
 def _check_entry(entry: zipfile.ZipInfo, seen: Mapping[str, bytes]) -> None:

@@ -16,11 +16,13 @@ app = typer.Typer(
     name="qreplace",
     help="Can more low-bit steps replace the missing precision? Answered before training, "
     "with a proof that anyone can re-check.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
+"""Typer's usage error, wherever this Typer keeps it."""
 
 
 def _version(value: bool) -> None:
@@ -50,13 +52,22 @@ app.command("serve")(serve.serve)
 
 
 def main() -> None:
-    """Run a command; errors of ours print their message and give their exit code."""
+    """Run a command; errors of ours print their message and give their exit code.
+
+    A wrong command line is invalid input (3), so that a misspelt option in a pipeline is never
+    mistaken for ``gate``'s *unresolved* (2).
+    """
     try:
-        app(prog_name="qreplace")
+        code = app(sys.argv[1:] or ["--help"], prog_name="qreplace", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except USAGE_ERROR as error:
+        print(f"invalid command line: {error}", file=sys.stderr)
+        print("Try qreplace --help, or qreplace COMMAND --help.", file=sys.stderr)
+        sys.exit(3)
     except QReplaceError as error:
         report_error(error)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
         sys.exit(130)
 

@@ -156,7 +156,8 @@ def junit_xml(results: Sequence[Result], requirement: Requirement) -> bytes:
             ElementTree.SubElement(
                 case, "error", message=_printable(result.message), type=_WORD[result.code]
             )
-    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    text: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return text
 
 
 def _printable(text: str) -> str:

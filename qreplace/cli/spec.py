@@ -41,10 +41,10 @@ def validate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Check specifications and side files, all problems at once."""
-    from qreplace.errors import SpecError
+    from qreplace.errors import Problem, SpecError
     from qreplace.spec import load_spec
 
-    problems = []
+    problems: list[Problem] = []
     studies = {}
     for path in specs:
         try:

@@ -134,21 +134,27 @@ def value_at(route: Route, depth: int, near: Fraction | None = None) -> Fraction
     segment = _segment_at(route, depth)
     if segment is None:
         return None
+    end, sign = route.end.value, 1 if route.side == "upper" else -1
     low, high = segment.sum.at(depth, START_BITS)
     if high is None:
         return None
-    end, sign = route.end.value, 1 if route.side == "upper" else -1
-    top, bottom = end.numerator, end.denominator
-    if near is not None and low != high:
-        # The threshold minus the end, in units of 2^-START_BITS / unit.
-        unit = near.denominator * bottom
-        spare = sign * (near.numerator * bottom - top * near.denominator) << START_BITS
-        if low * unit <= spare <= high * unit:
-            exact = segment.sum.exact(depth)
-            if exact is not None:
-                return max(Fraction(0), end + sign * exact)
-    value = Fraction(max(0, (top << START_BITS) + sign * high * bottom), bottom << START_BITS)
-    return outward(value, up=sign > 0)
+    if near is not None and low != high and _straddles(low, high, sign * (near - end)):
+        exact = segment.sum.exact(depth)
+        if exact is not None:
+            return max(Fraction(0), end + sign * exact)
+    return outward(max(Fraction(0), end + sign * _upper(segment.sum, depth, high)), up=sign > 0)
+
+
+def _straddles(low: int, high: int, budget: Fraction) -> bool:
+    """Whether ``budget`` lies within an enclosure in units of ``2**-START_BITS``."""
+    scaled = budget.numerator << START_BITS
+    return low * budget.denominator <= scaled <= high * budget.denominator
+
+
+def _upper(total: DepthSum, depth: int, high: int) -> Fraction:
+    """The exact value where it is short, else the upper end of its enclosure."""
+    exact = total.exact(depth) if total.plain else None
+    return Fraction(high, 1 << START_BITS) if exact is None else exact
 
 
 def _segment_at(route: Route, depth: int) -> Segment | None:
@@ -165,8 +171,8 @@ def radius_at(radius: Radius, depth: int) -> Fraction | None:
         if piece.first <= depth and (piece.last is None or depth <= piece.last):
             if _unmet(radius, piece.sum, depth):
                 return None
-            high = piece.sum.over(depth, depth, START_BITS)[1]
-            return None if high is None else outward(Fraction(high, 1 << START_BITS), up=True)
+            high = piece.sum.at(depth, START_BITS)[1]
+            return None if high is None else outward(_upper(piece.sum, depth, high), up=True)
     return None
 
 

@@ -111,6 +111,8 @@ def decimal_text(value: Fraction, *, up: bool, digits: int = 6) -> str:
     size = abs(value)
     exponent = len(_digits(size.numerator // size.denominator)) if size >= 1 else 0
     if exponent == 0:
+        above = len(_digits(size.numerator)) - len(_digits(size.denominator)) + 1
+        exponent = min(0, above)
         while size * 10 ** (1 - exponent) < 1:
             exponent -= 1
     places = max(0, digits - exponent)

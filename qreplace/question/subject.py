@@ -72,7 +72,8 @@ class LiftedProblem:
         chosen = range(len(self.atoms)) if atoms is None else atoms
         columns = ([self.atoms[j][i] for i in indices] for j in chosen)
         reach: int = max(sum(map(mul, functional, column)) for column in columns)
-        return sum(map(mul, functional, (self.target[i] for i in indices))) - reach
+        aim: int = sum(map(mul, functional, (self.target[i] for i in indices)))
+        return aim - reach
 
     @cached_property
     def rows(self) -> list[tuple[int, ...]]:

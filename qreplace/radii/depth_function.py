@@ -226,6 +226,11 @@ class DepthSum:
                 high += part_high
         return low, None if infinite else high
 
+    @property
+    def plain(self) -> bool:
+        """Integer powers of depth only: exact values are short."""
+        return all(not term.factors and term.power.denominator == 1 for term in self.terms)
+
     def exact(self, depth: int) -> Fraction | None:
         """The rational value, or ``None`` where it would be too long."""
         total = Fraction(0)

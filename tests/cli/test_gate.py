@@ -136,6 +136,19 @@ def test_github_annotations_escape_their_text() -> None:
     assert "::error file=" in ran.out
 
 
-def test_gating_nothing_is_a_usage_error() -> None:
-    assert qreplace("gate", "--require", "feasible").code == 2
-    assert "Missing argument" in qreplace("gate", "--require", "feasible").err
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("gate", "--require", "feasible"), "Missing argument"),
+        (("gate", FEASIBLE_SPEC), "Missing option"),
+        (("gate", FEASIBLE_SPEC, "--require", "perfect"), "perfect"),
+        (("gate", FEASIBLE_SPEC, "--require", "feasible", "--min-evidnce", "x"), "No such option"),
+        (("gat",), "No such command"),
+    ],
+)
+def test_a_wrong_command_line_is_invalid_input_and_never_unresolved(
+    arguments: tuple[str | Path, ...], message: str
+) -> None:
+    ran = qreplace(*arguments)
+    assert ran.code == 3
+    assert message in ran.err
