@@ -157,10 +157,11 @@ def _compare_verdicts(bundle: Bundle, recomputed: dict[str, Any]) -> list[str]:
     if canonical_bytes(stored) != bundle.verdict:
         raise Rejected("the stored verdict is not in canonical form")
     for key in sorted(stored.keys() | recomputed.keys()):
-        if key in _TEXT_KEYS and key in stored and bundle.engine != __version__:
+        both = key in stored and key in recomputed
+        if both and key in _TEXT_KEYS and bundle.engine != __version__:
             continue
         # Compared as bytes: to Python 1 and True are equal, to a reader they are not.
-        if canonical_bytes(stored.get(key)) != canonical_bytes(recomputed.get(key)):
+        if not both or canonical_bytes(stored[key]) != canonical_bytes(recomputed[key]):
             raise Rejected(f"the stored verdict differs from the recomputed one in {key!r}")
     notes.append(f"worded by engine {bundle.engine}, re-checked by {__version__}")
     return notes

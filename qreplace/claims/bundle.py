@@ -129,13 +129,16 @@ def _members(data: bytes) -> dict[str, bytes]:
             entries = archive.infolist()
             if len(entries) > MAX_MEMBERS:
                 raise Malformed(f"the bundle has more than {MAX_MEMBERS} members")
-            if sum(entry.file_size for entry in entries) > len(data):
-                raise Malformed("the members are larger than the bundle that should hold them")
+            room = len(data)
             for entry in entries:
                 _check_entry(entry, members)
+                room -= entry.file_size
+                if room < 0:  # overlapping members: a small file that unpacks to a huge one
+                    raise Malformed("the members are larger than the bundle that should hold them")
                 members[entry.filename] = _content(archive, entry)
     except _DAMAGED as error:
-        raise Malformed(f"the bundle is not a readable ZIP file: {error}") from None
+        reason = str(error) or type(error).__name__
+        raise Malformed(f"the bundle is not a readable ZIP file: {reason}") from None
     return members
 
 

@@ -61,7 +61,7 @@ def main() -> None:
         code = app(sys.argv[1:] or ["--help"], prog_name="qreplace", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except USAGE_ERROR as error:
-        print(f"invalid command line: {error}", file=sys.stderr)
+        print(f"invalid command line: {_message(error)}", file=sys.stderr)
         print("Try qreplace --help, or qreplace COMMAND --help.", file=sys.stderr)
         sys.exit(3)
     except QReplaceError as error:
@@ -70,6 +70,11 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
         sys.exit(130)
+
+
+def _message(error: Exception) -> str:
+    describe = getattr(error, "format_message", None)
+    return str(describe()) if callable(describe) else str(error)
 
 
 def report_error(error: QReplaceError) -> None:
