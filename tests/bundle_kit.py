@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from corpus_claims import ACCEPTED_CLAIMS
+from corpus_claims import CLAIM_BY_NAME as CLAIMS
 from corpus_questions import QUESTIONS, STORE
 
 from qreplace.check.__main__ import check_claims, stored_arrays, verdict_document
-from qreplace.claims import Claim, claim_bytes
+from qreplace.claims import claim_bytes
 from qreplace.claims.bundle import write_bundle
 from qreplace.exact.document import canonical_bytes, sha256_hex
 from qreplace.question.model import Emulation, Question
@@ -22,7 +22,6 @@ from qreplace.question.subject import Subject
 from qreplace.version import __version__
 
 Members = dict[str, bytes]
-CLAIMS: dict[str, Claim] = {name: claim for _, name, claim in ACCEPTED_CLAIMS}
 
 EARLIER = "0.0.1"
 """An engine whose wording may differ from this one's."""

@@ -146,6 +146,8 @@ ACCEPTED_CLAIMS: list[tuple[str, str, Claim]] = [
     ("frozen", "frozen-routed--first-depth", frozen("frozen-routed", 9)),
 ]
 
+CLAIM_BY_NAME = {name: claim for _, name, claim in ACCEPTED_CLAIMS}
+
 
 def changed(claim: Any, **fields: Any) -> Any:
     """The claim with other fields."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from lifted_questions import LINF
+from lifted_questions import LINF, make_question
 
 from qreplace.check.__main__ import check_claims
 from qreplace.check.bounds import ScopedBound
@@ -106,7 +106,7 @@ def depths(first: int, last: int, step: int = 1, bits: Sequence[int] = (0,)) -> 
 
 
 def declared(**blocks: Any) -> q.Question:
-    """A declared system of dimension 2 with two atoms, exact execution, depths 1 to 64."""
+    """A declared system of dimension 2 with two atoms, exact execution, depths 1 to 128."""
     atoms = blocks.pop("atoms", 2)
     dimension = blocks.pop("dimension", 2)
     question = q.Question(
@@ -126,7 +126,7 @@ def declared(**blocks: Any) -> q.Question:
         metadata=q.NoMetadata("none"),
         execution=q.ExactExecution("exact"),
         routing=q.NoRouting("none"),
-        search=depths(1, 64),
+        search=depths(1, 128),
         costs=q.Costs(Fraction(0), Fraction(1), Fraction(1), Fraction(0)),
         certificates=(),
     )
@@ -176,3 +176,16 @@ def verdict_of(
 def radii_of(question: q.Question, bits: int = 0) -> tuple[ChosenRadii, ...]:
     """The radii of a question from every available premise, one choice a growth rate."""
     return Search(Subject(question, {}), []).environment(bits, EVERYTHING).chosen
+
+
+def lifted(target: list[Any], atoms: list[list[Any]], **blocks: Any) -> q.Question:
+    """A lifted question with tolerance 1/10 at depths 1 to 8."""
+    blocks.setdefault("objective", tolerance("1/10"))
+    return make_question(target, atoms, **blocks)
+
+
+def decided(question: q.Question, *counts: list[int]) -> dict[str, Any]:
+    """Decide a lifted question with its exact bracket and the named schedules."""
+    subject = Subject(question, {})
+    schedules = [schedule_claim(subject, list(count)) for count in counts]
+    return verdict_of(question, [*floor_claims(subject), *schedules])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from qreplace.check.bounds import ScopedBound
+from qreplace.decision.routes import Route
 from qreplace.premises import Evidence, Premise
 from qreplace.question.model import Growth, Question, Saturating, Wrapping
 from qreplace.radii.constants import Sight
@@ -23,6 +25,12 @@ class Level:
         """The declared premises that the level admits."""
         return Sight(None if self.certified else self.weakest)
 
+    def admits(self, route: Route) -> bool:
+        """Whether everything that a route rests on, declared or checked, is good enough."""
+        if self.certified:
+            return route.certified
+        return route.evidence.rank <= self.weakest.rank
+
     def admits_objective(self, evidence: Evidence | None) -> bool:
         """Whether the threshold may be used; ``None`` is a tolerance, which is simply asked."""
         if evidence is None:
@@ -35,9 +43,11 @@ EVERYTHING = Level(False, Evidence.DIAGNOSTIC)
 """Every premise that is available at all."""
 
 
-def levels_of(question: Question) -> list[Level]:
-    """Certified first; then one level for each label that a declared premise carries."""
+def levels_of(question: Question, bounds: Sequence[ScopedBound]) -> list[Level]:
+    """Certified first; then one level for each label that a premise or a checked bound carries."""
     labels = {premise.evidence for premise in _declared(question)}
+    if labels:
+        labels.update(bound.evidence for bound in bounds)
     labels.discard(Evidence.UNAVAILABLE)
     ordered = sorted(labels, key=lambda label: label.rank)
     return [CERTIFIED, *map(_level, ordered)]

@@ -48,7 +48,7 @@ class Search:
         self.budget = grids.Budget()
         self.grid = self.question.search.depths
         self.bits = self.question.search.metadata_bits
-        self.levels = levels_of(self.question)
+        self.levels = levels_of(self.question, bounds)
         self._environments: dict[tuple[int, Level], Environment] = {}
         self._routes: dict[tuple[int, Level], list[Route]] = {}
         self._admitted: dict[tuple[int, Level, str], list[Route]] = {}
@@ -102,7 +102,7 @@ class Search:
                 if route.side == side
                 and self._spare(route) is not None
                 and route.segments
-                and (route.certified or not level.certified)
+                and level.admits(route)
             ]
         return self._admitted[key]
 
@@ -235,7 +235,7 @@ class Search:
         near = self.threshold.feasible if side == "upper" else self.threshold.impossible
         best: Value | None = None
         for route in self.routes(bits, level):
-            if route.side != side or (level.certified and not route.certified):
+            if route.side != side or not level.admits(route):
                 continue
             # Radii only widen: a route whose bare end is no better than the best is no better.
             if best is not None and not _better(side, route.end.value, best.value):

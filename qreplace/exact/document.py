@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from typing import Any
 
 from qreplace.errors import Malformed
@@ -18,8 +17,6 @@ from qreplace.errors import Malformed
 MAX_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 64
 MAX_INTEGER_DIGITS = 4000
-
-_SURROGATE = re.compile(r"\\u[dD][89abAB]|\\u[dD][c-fC-F]")
 
 
 class ExactText(str):
@@ -37,7 +34,7 @@ def canonical_bytes(document: Any) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise Malformed("a text holds half of a surrogate pair, which is no character") from None
+        raise Malformed("needed Unicode text, received half of a surrogate pair") from None
 
 
 def sha256_hex(data: bytes) -> str:
@@ -49,8 +46,9 @@ def read_json(data: bytes, *, max_bytes: int = MAX_BYTES, what: str = "document"
     """Parse JSON exactly and strictly.
 
     Raises ``Malformed`` (with a position where the parser knows one) for oversized input, bytes
-    that are not UTF-8, nesting beyond ``MAX_DEPTH``, duplicate keys, NaN and infinities, half
-    surrogate pairs, and integers beyond ``MAX_INTEGER_DIGITS`` digits.
+    that are not UTF-8, nesting beyond ``MAX_DEPTH``, duplicate keys, NaN and infinities, and
+    integers beyond ``MAX_INTEGER_DIGITS`` digits. Escaped halves of surrogate pairs are read as they
+    stand; such a text cannot be written again.
     """
     if len(data) > max_bytes:
         raise Malformed(f"the {what} has {len(data)} bytes; at most {max_bytes} are read")
@@ -60,7 +58,7 @@ def read_json(data: bytes, *, max_bytes: int = MAX_BYTES, what: str = "document"
         raise Malformed(f"the {what} is not UTF-8 (byte {error.start})") from None
     limit_nesting(text, what)
     try:
-        document = json.loads(
+        return json.loads(
             text,
             parse_float=ExactText,
             parse_int=_parse_integer,
@@ -71,9 +69,6 @@ def read_json(data: bytes, *, max_bytes: int = MAX_BYTES, what: str = "document"
         raise Malformed(
             f"the {what} is not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
         ) from None
-    if _SURROGATE.search(text):
-        canonical_bytes(document)  # raises where the escapes do not pair up
-    return document
 
 
 def limit_nesting(text: str, what: str = "document") -> None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from qreplace.claims.affine_lp import AffineLPClaim, SparseVector
 from qreplace.errors import ProducerFailed
+from qreplace.exact.rational import MAX_DIGITS
 from qreplace.exact.roots import sqrt_bounds
 from qreplace.produce.basis import sparse_vector
 from qreplace.produce.l1 import L1Program
@@ -185,10 +186,10 @@ class AffineLPProducer:
         for method, tolerance, presolve in ATTEMPTS:
             try:
                 alpha, dual = program.exact(tolerance, presolve)
+                best = _tighter(best, self._document(method, alpha, dual, ()))
             except ProducerFailed:
                 continue
             self.solver_seconds = program.solver_seconds
-            best = _tighter(best, self._document(method, alpha, dual, ()))
             if best.lower == best.upper:
                 return best
         alpha, dual = program.rounded(ROUNDING_DENOMINATOR)
@@ -253,7 +254,7 @@ class AffineLPProducer:
             dual = sparse_vector(entries, dual.denominator.numerator * unit.denominator)
         if lower < 0:
             dual, block_norms, lower = SparseVector(Fraction(1), (), ()), (), Fraction(0)
-        return AffineLPClaim(
+        claim = AffineLPClaim(
             format="qreplace/claim/affine_lp/v1",
             subject=self.digest,
             code=self.bits,
@@ -264,6 +265,18 @@ class AffineLPProducer:
             lower=lower,
             upper=upper,
         )
+        if not _readable(claim):
+            raise ProducerFailed(f"the claim's numbers have more than {MAX_DIGITS} digits")
+        return claim
+
+
+def _readable(claim: AffineLPClaim) -> bool:
+    """Whether every number is short enough to be read again."""
+    numbers = [claim.lower, claim.upper, *claim.dual_block_norms]
+    for vector in (claim.primal, claim.dual):
+        numbers.extend([vector.denominator, *vector.numerators])
+    limit = 10**MAX_DIGITS
+    return all(abs(n.numerator) < limit and n.denominator < limit for n in numbers)
 
 
 def _sparse(alpha: ExactVector) -> SparseVector:

@@ -1,0 +1,1 @@
+"""The canonical question and its arrays: frozen, exact, standard library only."""

@@ -31,7 +31,7 @@ from qreplace.check.__main__ import check_bundle
 from qreplace.claims.bundle import read_bundle, write_bundle
 from qreplace.errors import InputError, Malformed, QReplaceError, Rejected
 from qreplace.exact.document import sha256_hex
-from qreplace.question.model import CoveringMetadata
+from qreplace.question.model import Costs, CoveringMetadata
 from qreplace.version import __version__
 
 ERRORS: dict[str, type[QReplaceError]] = {"Rejected": Rejected, "Malformed": Malformed}
@@ -264,3 +264,16 @@ def test_deciding_is_not_needed_to_read() -> None:
     assert json.loads(bundle.verdict)["study"] == bundle.study
     assert len(bundle.arrays) == 5
     assert declared("1").lower == Fraction(1)
+
+
+def test_recomputed_numbers_may_be_longer_than_those_that_are_read() -> None:
+    """Four cost weights of 3,000 digits each: a cost has more digits than CPython converts."""
+    weights = [Fraction(1, prime**power) for prime, power in ((3, 6000), (7, 3500), (11, 2800))]
+    question = dataclasses.replace(
+        tolerating("linf-edge", "3/10"),
+        costs=Costs(weights[0], weights[1], weights[2], Fraction(1, 13**2600)),
+    )
+    claims = ("linf-edge--width-0", "linf-edge--one-each")
+    report = check_bundle(bundle_of(question, claims))
+    assert report.verdict is not None
+    assert len(report.verdict["best"]["cost"]) > 8000

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,7 +101,9 @@ def by_hand(route: Route, threshold: Threshold, depth: int) -> bool:
         return False
     total = Fraction(0)
     for radius in route.radii:
-        pieces = [p for p in radius.pieces if p.first <= depth and (p.last is None or depth <= p.last)]
+        pieces = [
+            p for p in radius.pieces if p.first <= depth and (p.last is None or depth <= p.last)
+        ]
         if not pieces:
             return False
         value = exactly(pieces[0].sum, depth)
@@ -225,9 +228,7 @@ def test_values_and_reasons_agree_with_the_answer(
 
 @DRAWN
 @given(routes("lower"), thresholds, st.integers(1, 60))
-def test_lower_values_agree_with_the_answer(
-    route: Route, threshold: Threshold, depth: int
-) -> None:
+def test_lower_values_agree_with_the_answer(route: Route, threshold: Threshold, depth: int) -> None:
     value = value_at(route, depth, threshold.impossible)
     if value is not None and threshold.impossible is not None:
         assert (value > threshold.impossible) == by_hand(route, threshold, depth)
@@ -267,7 +268,7 @@ def test_a_spent_budget_proves_nothing() -> None:
     assert grids.proofs_everywhere([hard], condition(lower), grid, grids.Budget()) == [hard]
 
 
-# --- comparisons ----------------------------------------------------------------------------------------
+# --- comparisons ----------------------------------------------------------------------------------
 
 
 @settings(derandomize=True, max_examples=300)
@@ -310,7 +311,7 @@ def test_a_long_exact_value_is_still_compared_rightly() -> None:
     assert at_most(total, Fraction(low - 1, 1 << 600), 10_000, 10_000, strict=False) is Answer.NONE
 
 
-# --- thinning -------------------------------------------------------------------------------------------
+# --- thinning -------------------------------------------------------------------------------------
 
 
 @DRAWN
@@ -335,5 +336,5 @@ def test_thinning_a_huge_grid_is_spread_in_the_logarithm() -> None:
     kept = grids.thinned([DepthRange(1, 10**9, 1)], [12345], 200)
     assert 120 < len(kept) <= 200 and 12345 in kept
     assert kept[0] == 1 and kept[-1] == 10**9
-    ratios: Sequence[float] = [b / a for a, b in zip(kept[20:], kept[21:], strict=False)]
+    ratios: Sequence[float] = [b / a for a, b in pairwise(kept[20:])]
     assert max(ratios) < 2

@@ -98,9 +98,7 @@ def test_the_best_budget_at_a_depth_is_the_smallest_feasible_one(question: q.Que
         feasible = [b for b in search.bits if search.feasible_at(depth, b, EVERYTHING)]
         assert search.best_bits_at(depth, EVERYTHING) == (feasible[0] if feasible else None)
         # More bits never hurt (the ground of the bisection).
-        assert feasible == search.bits[len(search.bits) - len(feasible) :] or feasible == list(
-            search.bits[len(search.bits) - len(feasible) :]
-        )
+        assert tuple(feasible) == search.bits[len(search.bits) - len(feasible) :]
 
 
 def test_metadata_is_traded_for_depth_when_bits_are_dear() -> None:
@@ -143,7 +141,7 @@ def test_an_omitted_metadata_block_is_the_same_at_every_budget() -> None:
     assert search.easiest == (9,) and search.hardest == (0,)
 
 
-# --- costs ----------------------------------------------------------------------------------------------
+# --- costs ----------------------------------------------------------------------------------------
 
 
 @given(st.integers(1, 10**6))
@@ -169,7 +167,7 @@ def test_a_price_adds_codebook_metadata_schedule_and_steps() -> None:
     assert Prices(question).at(6, 5) == 7 + 2 * 5 + Fraction(1, 3) * 6 * 3 + 5 * 6
 
 
-# --- alternatives ---------------------------------------------------------------------------------------
+# --- alternatives ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("margin", ["1/1000", "100"])
@@ -191,7 +189,9 @@ def test_a_failing_condition_of_one_growth_rate_leaves_the_other(margin: str) ->
 
 def test_several_conditions_fail_together_without_hiding_the_plain_rate() -> None:
     question = declared(
-        synthesis=bounded_variation(state_lipschitz="1/8", growth=growth("-1"), time_variation=ABSENT),
+        synthesis=bounded_variation(
+            state_lipschitz="1/8", growth=growth("-1"), time_variation=ABSENT
+        ),
         tube=q.DeclaredTube("declared", premise("1/100000")),
         execution=quantized("error_feedback", step="1/100"),
         objective=tolerance("1/4"),

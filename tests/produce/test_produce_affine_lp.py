@@ -28,7 +28,9 @@ from lifted_strategies import LINEAR, Problem, problems, simplex_grid
 from scipy.optimize import linprog, nnls
 
 from qreplace.check.registry import check_claim
+from qreplace.claims import claim_bytes, read_claim
 from qreplace.claims.affine_lp import AffineLPClaim
+from qreplace.errors import ProducerFailed
 from qreplace.exact.document import sha256_hex
 from qreplace.produce.affine_lp import BLOCK_RELATIVE_WIDTH, produce
 from qreplace.question.arrays import RawArray
@@ -227,6 +229,28 @@ def test_larger_problems(dimension: int, count: int, norm: Norm, seed: int) -> N
         total = max(sum(weights), 1)
         rows = problem.residual(weights, total)
         assert lower <= norm_bounds(norm, rows, total * problem.denominator)[1]
+
+
+@pytest.mark.parametrize("norm", [LINF, L1], ids=lambda norm: norm.kind)
+def test_an_exact_basis_too_long_to_read_is_rounded(norm: Norm) -> None:
+    """300-digit data: the basis of 16 atoms has determinants of 4,800 digits."""
+    generator = random.Random(1)
+    digits = 10**300
+    atoms = [[generator.randrange(-digits, digits) for _ in range(18)] for _ in range(16)]
+    columns = zip(*atoms, strict=True)
+    target = [sum(column) // 16 + generator.randrange(digits // 50) for column in columns]
+    subject = make_subject(target, atoms, norm)
+    claim = produce(subject, 0)
+    assert read_claim(claim_bytes(claim)) == claim
+    lower, upper = bracket_of(subject, claim)
+    assert claim.method == "rounded"
+    assert 0 < upper - lower <= upper / 10**6
+
+
+def test_data_too_long_for_any_claim() -> None:
+    target = [Fraction(1, 3**4000), Fraction(1, 7**4000)]
+    with pytest.raises(ProducerFailed, match="more than 4000 digits"):
+        produce(make_subject(target, [[1, 0], [0, 1]]), 0)
 
 
 def test_the_same_problem_gives_the_same_claim() -> None:

@@ -130,7 +130,7 @@ def random_affine(rng: random.Random) -> Affine:
     return Affine(norm, matrices, offsets, start, horizon, lipschitz, rate)
 
 
-# --- rounding -----------------------------------------------------------------------------------------
+# --- rounding -------------------------------------------------------------------------------------
 
 
 def rounder(rng: random.Random, rounding: Rounding) -> Callable[[Fraction, Fraction], Fraction]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from declared_questions import bounded_variation, declared, growth, premise
@@ -154,7 +155,7 @@ def _constants(
     return found
 
 
-# --- controls and schedules -------------------------------------------------------------------------
+# --- controls and schedules -----------------------------------------------------------------------
 
 Control = list[list[list[Fraction]]]
 """Weights of each of the equal parts of each cell."""
@@ -229,7 +230,7 @@ def balanced(weights: Sequence[Sequence[Fraction]]) -> list[int]:
     return tijdeman(weights) if len(weights[0]) <= 3 else greedy(weights)
 
 
-# --- solutions --------------------------------------------------------------------------------------
+# --- solutions ------------------------------------------------------------------------------------
 
 
 def euler(system: System, weights: Sequence[Sequence[Fraction | int]]) -> list[Floats]:
@@ -259,7 +260,7 @@ def continuous(system: System, control: Control) -> tuple[Floats, Floats]:
             mixture = np.array([float(w) for w in weights])
             inside = [b for b in system.breaks if left < b < right]
             marks = [left, *inside, right]
-            for a, b in zip(marks, marks[1:], strict=False):
+            for a, b in pairwise(marks):
                 _runge_kutta(system, mixture, a, b, times, states)
     return np.array(times), np.array(states)
 

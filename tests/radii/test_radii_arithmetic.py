@@ -111,7 +111,7 @@ def test_write_back_attains_its_radius_exactly() -> None:
     assert abs(executed[-1][0] - system.ideal([0])[-1][0]) == Fraction(1, 2)
 
 
-# --- closed forms ---------------------------------------------------------------------------------------
+# --- closed forms ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,9 @@ def test_write_back_attains_its_radius_exactly() -> None:
     ],
 )
 @pytest.mark.parametrize(("rounding", "part"), [("nearest", 2), ("directed", 1), ("stochastic", 1)])
-def test_rounding_radii_in_every_norm(norm: q.Norm, cell: Fraction, rounding: str, part: int) -> None:
+def test_rounding_radii_in_every_norm(
+    norm: q.Norm, cell: Fraction, rounding: str, part: int
+) -> None:
     """Write-back with L = 0: D cells of Delta/2 (nearest) or Delta in the study's norm."""
     question = declared(
         norm=norm,
@@ -197,7 +199,7 @@ def test_a_radius_with_a_vanishing_step_has_the_limit_of_theory_4_5() -> None:
     assert arithmetic(feedback).pieces[0].sum.limit(64) == 0
 
 
-# --- freezing (T4.4) ------------------------------------------------------------------------------------
+# --- freezing (T4.4) ------------------------------------------------------------------------------
 
 
 @settings(derandomize=True, max_examples=60)
@@ -216,7 +218,9 @@ def test_freezing_starts_exactly_where_the_claim_says(seed: int) -> None:
     assert claim is not None
     first = claim.first_depth
     zero = [[Fraction(0)] * n for _ in range(n)]
-    system = ex.Affine(LINF, [zero] * count, atoms, [Fraction(0)] * n, Fraction(1), Fraction(0), None)
+    system = ex.Affine(
+        LINF, [zero] * count, atoms, [Fraction(0)] * n, Fraction(1), Fraction(0), None
+    )
     for depth in {first, first + rng.randint(0, 5)}:
         schedule = [rng.randrange(count) for _ in range(depth)]
         machine = ex.Machine("write_back", step, ex.rounder(rng, "nearest"), None,
@@ -239,7 +243,7 @@ def test_freezing_starts_exactly_where_the_claim_says(seed: int) -> None:
         assert any(state != system.start for state in moved)
 
 
-# --- overflow -------------------------------------------------------------------------------------------
+# --- overflow -------------------------------------------------------------------------------------
 
 
 @settings(derandomize=True, max_examples=150)
@@ -264,7 +268,9 @@ def test_where_the_radius_speaks_clipping_never_acts(seed: int) -> None:
         return
     assert not radius.declared
     zero = [[Fraction(0)] * n for _ in range(n)]
-    system = ex.Affine(norm, [zero] * count, atoms, [Fraction(0)] * n, Fraction(1), Fraction(0), None)
+    system = ex.Affine(
+        norm, [zero] * count, atoms, [Fraction(0)] * n, Fraction(1), Fraction(0), None
+    )
     plain = ex.rounder(rng, rounding)
 
     def clipped(x: Fraction, cell: Fraction) -> Fraction:
@@ -342,7 +348,9 @@ def test_a_register_that_is_wide_enough_is_never_exceeded(seed: int) -> None:
         assert reasons(radius, depth) == ["arithmetic: the increment register can saturate (T4.6)"]
         return
     zero = [[Fraction(0)] * n for _ in range(n)]
-    system = ex.Affine(norm, [zero] * count, atoms, [Fraction(0)] * n, Fraction(1), Fraction(0), None)
+    system = ex.Affine(
+        norm, [zero] * count, atoms, [Fraction(0)] * n, Fraction(1), Fraction(0), None
+    )
     machine = ex.Machine(semantics, step, ex.rounder(rng, rounding),
                          None if carry is None else carry.step.coefficient,
                          ex.rounder(rng, rounding), lambda: [Fraction(0)] * n)  # fmt: skip
@@ -374,7 +382,7 @@ def test_wrapping_needs_an_invariant_within_the_range() -> None:
     assert radius_at(held, 1) is not None and "no_overflow" in held.declared
 
 
-# --- what it rests on -----------------------------------------------------------------------------------
+# --- what it rests on -----------------------------------------------------------------------------
 
 
 def test_omitted_terms_are_missing_and_absent_ones_are_zero() -> None:

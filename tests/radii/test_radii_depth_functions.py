@@ -184,7 +184,9 @@ def test_the_limit_is_that_of_the_terms_that_do_not_vanish(drawn: tuple[DepthSum
             if term.power == 0:
                 true += real(term.coefficient) * mpmath.fprod(map(true_limit, term.factors))
         assert limit is not None
-        assert true <= real(limit * UNIT) <= true * (1 + mpmath.mpf(2) ** -60) + mpmath.mpf(2) ** -90
+        assert (
+            true <= real(limit * UNIT) <= true * (1 + mpmath.mpf(2) ** -60) + mpmath.mpf(2) ** -90
+        )
 
 
 def test_limits_of_simple_sums() -> None:
@@ -196,7 +198,7 @@ def test_limits_of_simple_sums() -> None:
     assert ZERO.limit(BITS) == 0 and ZERO.over(1, None, BITS) == (0, 0)
 
 
-# --- fractional powers and transcendental bounds ----------------------------------------------------
+# --- fractional powers and transcendental bounds --------------------------------------------------
 
 
 @settings(derandomize=True, max_examples=200)
@@ -229,7 +231,9 @@ def test_upper_bounds_are_upper_and_close(x: Fraction, base: Fraction, power: Fr
         true = mpmath.exp(real(x))
         assert true <= real(exp_upper(x)) <= true * close
         true = mpmath.power(real(base), real(power))
-        assert true <= real(rational_power_upper(base, power)) <= true * close + mpmath.mpf(2) ** -150
+        assert (
+            true <= real(rational_power_upper(base, power)) <= true * close + mpmath.mpf(2) ** -150
+        )
         for rate in (base, -base):
             true = mpmath.expm1(real(rate) * 2) / real(rate)
             assert true <= real(phi_upper(rate, Fraction(2))) <= true * close

@@ -1,10 +1,11 @@
-"""The covering radius (theory T5.1): its closed form, its fall with the bits, and simulated codes."""
+"""The covering radius (theory T5.1): closed form, fall with the bits, simulated codes."""
 
 from __future__ import annotations
 
 import dataclasses
 import random
 from fractions import Fraction
+from itertools import pairwise
 
 import executed_systems as ex
 import mpmath
@@ -100,7 +101,7 @@ def test_a_coded_dictionary_stays_within_the_radius(seed: int) -> None:
 def test_more_bits_never_widen_the_radius() -> None:
     question = declared(metadata=covering(dimension=7))
     values = [radius_at(metadata(question, bits), 5) for bits in range(0, 300, 3)]
-    assert all(a is not None and b is not None and b < a for a, b in zip(values, values[1:], strict=False))
+    assert all(a is not None and b is not None and b < a for a, b in pairwise(values))
 
 
 @pytest.mark.parametrize("name", ["sensitivity", "constant"])

@@ -1,4 +1,4 @@
-"""The synthesis radii hold for simulated systems, and how far they are from the truth (theory T3)."""
+"""The synthesis radii hold for simulated systems; how far they are from the truth (theory T3)."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_both_rules_keep_their_bounds_for_changing_weights() -> None:
             assert sum(map(abs, balance)) / 2 <= half_l1_discrepancy(count)
 
 
-# --- Hölder time (T3.2) -------------------------------------------------------------------------------
+# --- Hölder time (T3.2) ---------------------------------------------------------------------------
 
 
 def hoelder_ratio(seed: int) -> float:
@@ -153,14 +153,12 @@ def test_hoelder_time_stays_within_the_papers_radius(seed: int) -> None:
     assert hoelder_ratio(seed) <= 1
 
 
-# --- closed forms -----------------------------------------------------------------------------------
+# --- closed forms ---------------------------------------------------------------------------------
 
 
 def test_the_papers_constant_to_the_digit() -> None:
-    """T3.1 with T = 2, L = 0, B = 3, V = 5, J = 4: C = 2 (5 + 16*3 + 4*5) = 146; path + 2BT = 12."""
-    constants = bounded_variation(
-        field_bound=3, state_lipschitz=0, time_variation=premise(5)
-    )
+    """T3.1, T = 2, L = 0, B = 3, V = 5, J = 4: C = 2 (5 + 16*3 + 4*5) = 146; path + 2BT = 12."""
+    constants = bounded_variation(field_bound=3, state_lipschitz=0, time_variation=premise(5))
     question = declared(horizon=Fraction(2), atoms=4, synthesis=constants)
     paper = radii_of(question)[0].synthesis.relaxed_to_pure[1]
     # e^0 is enclosed, not known to be 1.
@@ -184,9 +182,9 @@ def test_the_sharp_radius_to_the_digit() -> None:
     )
     question = declared(horizon=Fraction(2), atoms=2, synthesis=constants)
     synthesis = radii_of(question)[0].synthesis
-    over_path = radii_of(
-        declared(horizon=Fraction(2), atoms=2, synthesis=constants, scope="path")
-    )[0].synthesis
+    over_path = radii_of(declared(horizon=Fraction(2), atoms=2, synthesis=constants, scope="path"))[
+        0
+    ].synthesis
     for radius, true in (
         (synthesis.pure_to_relaxed[0], Fraction(2 * 5, 10)),
         (synthesis.relaxed_to_pure[0], Fraction(2 * 5 + 2 * 3 // 2, 10)),
@@ -224,7 +222,7 @@ def test_a_rate_no_better_than_the_lipschitz_constant_changes_nothing() -> None:
 
 
 def test_a_declared_tube_needs_room_for_the_steps_outside_it() -> None:
-    """T3.3 leaves the mixed states by h W when m is not L; with B = 1, J = 2, L = 0: W = 1/2 * 2."""
+    """T3.3 leaves the mixed states by h W when m is not L; B = 1, J = 2, L = 0: W = 1/2 * 2."""
     constants = bounded_variation(state_lipschitz=0, growth=growth(-1))
     question = declared(
         synthesis=constants, tube=q.DeclaredTube("declared", premise("1/10", "1/5"))
@@ -250,7 +248,9 @@ def test_defaults_of_pairwise_differences_are_twice_the_bounds() -> None:
     """A declared difference that is worse than twice the bound is not used either."""
     default = radii_of(declared())[0].synthesis.relaxed_to_pure[0]
     worse = bounded_variation(difference_bound=5, difference_lipschitz=5)
-    assert radii_of(declared(synthesis=worse))[0].synthesis.relaxed_to_pure[0].pieces == default.pieces
+    assert (
+        radii_of(declared(synthesis=worse))[0].synthesis.relaxed_to_pure[0].pieces == default.pieces
+    )
     better = bounded_variation(difference_bound=1)
     value, reference = (
         radius_at(radii_of(declared(synthesis=b))[0].synthesis.relaxed_to_pure[0], 8)

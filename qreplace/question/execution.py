@@ -1,0 +1,158 @@
+"""Tube, execution and routing blocks (theory T4, T6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from qreplace.errors import Malformed
+from qreplace.premises import Premise, Term
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSpaceTube:
+    """The constants hold everywhere."""
+
+    kind: Literal["whole_space"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredTube:
+    """A convex tube of all states, with room ``margin`` about the mixed and executed ones."""
+
+    kind: Literal["declared"]
+    margin: Premise
+
+
+Tube = WholeSpaceTube | DeclaredTube
+
+
+@dataclass(frozen=True, slots=True)
+class DepthRule:
+    """A number that may depend on depth: ``coefficient / D**power``."""
+
+    coefficient: Fraction
+    power: int
+
+    def __post_init__(self) -> None:
+        if self.coefficient <= 0 or not 0 <= self.power <= 8:
+            raise Malformed("a depth rule is a positive coefficient over D**power, power 0 to 8")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A fixed-point grid: coordinate step, rounding, and the half range ``[-limit, limit]``."""
+
+    step: DepthRule
+    rounding: Literal["nearest", "directed", "stochastic"]
+    limit: Fraction | None
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit <= 0:
+            raise Malformed("the half range of a grid is positive")
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """The registers are as wide as they need to be; part of what is asked."""
+
+    kind: Literal["unbounded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Saturating:
+    """T4.8: clipping; ``margin`` is the distance of every ideal prefix from the box boundary."""
+
+    kind: Literal["saturate"]
+    margin: Premise | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """T4.9: two's complement; uncertified unless a no-overflow invariant is attached."""
+
+    kind: Literal["wrap"]
+    no_overflow: Premise | None
+
+
+Overflow = Unbounded | Saturating | Wrapping
+
+
+@dataclass(frozen=True, slots=True)
+class ExactExecution:
+    """Ideal real arithmetic: the question is about exact execution."""
+
+    kind: Literal["exact"]
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedExecution:
+    """Write-back, increment quantization or error feedback on declared grids (theory T4.3-T4.9).
+
+    ``field_error`` is eta, ``initial_error`` the distance of the executed initial state; ``None``
+    is unavailable. ``carry`` is the carry's grid, or ``Absent`` when it is kept exactly.
+    """
+
+    kind: Literal["quantized"]
+    semantics: Literal["write_back", "increment", "error_feedback"]
+    grid: Grid
+    carry: Grid | None
+    field_error: Term | None
+    initial_error: Term | None
+    overflow: Overflow
+
+
+Execution = ExactExecution | QuantizedExecution
+
+
+@dataclass(frozen=True, slots=True)
+class NoRouting:
+    """There is no router."""
+
+    kind: Literal["none"]
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenRouting:
+    """T6.4: a score margin on the whole path."""
+
+    kind: Literal["frozen"]
+    margin: Premise | None
+    score_error: Premise | None
+    score_lipschitz: Premise | None
+
+
+@dataclass(frozen=True, slots=True)
+class RouteEvent:
+    """T6: one event of the target route."""
+
+    time: Premise
+    slope: Premise
+    jump: Premise
+    gap_error: Premise
+    gap_lipschitz: Premise
+    isolation: Premise
+
+
+@dataclass(frozen=True, slots=True)
+class PrescribedRouting:
+    """T6.5: event times known in advance."""
+
+    kind: Literal["prescribed"]
+    events: tuple[RouteEvent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StateDependentRouting:
+    """T6.1: events driven by the state."""
+
+    kind: Literal["state_dependent"]
+    events: tuple[RouteEvent, ...]
+    score_error: Premise | None
+    score_lipschitz: Premise | None
+    outer_isolation: Premise | None
+    oracle_error: Premise | None
+
+
+Routing = NoRouting | FrozenRouting | PrescribedRouting | StateDependentRouting

@@ -1,0 +1,131 @@
+"""Floor, synthesis and metadata blocks (theory T7, T3, T5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from qreplace.errors import Malformed
+from qreplace.premises import Premise, Term
+from qreplace.question.system import ListedDictionary
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedFloor:
+    """A request: bracket the floor with this engine."""
+
+    kind: Literal["compute"]
+    engine: Literal["affine_lp"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredFloor:
+    """A declared bracket. ``covers`` says for which dictionaries its lower end was shown (T5.1)."""
+
+    kind: Literal["declared"]
+    lower: Premise | None
+    upper: Premise | None
+    covers: Literal["dictionary", "family"]
+
+
+Floor = ComputedFloor | DeclaredFloor
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """``m = (kappa - 1) / h`` and the largest step at which it was shown."""
+
+    rate: Premise
+    step_limit: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedSynthesis:
+    """The constants are recomputed from the system's data."""
+
+    kind: Literal["computed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantSynthesis:
+    """A declared symmetric radius ``C / D``, with the state-Lipschitz constant that executes it."""
+
+    kind: Literal["constant"]
+    constant: Premise
+    field_bound: Premise | None
+    state_lipschitz: Premise | None
+    growth: Growth | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedVariationSynthesis:
+    """T3.1 and T3.3: B, L, V on the tube, optionally m and the pairwise-difference constants."""
+
+    kind: Literal["bounded_variation"]
+    field_bound: Premise | None
+    state_lipschitz: Premise | None
+    time_variation: Term | None
+    growth: Growth | None
+    difference_bound: Premise | None
+    difference_lipschitz: Premise | None
+    difference_variation: Term | None
+
+
+@dataclass(frozen=True, slots=True)
+class HoelderSynthesis:
+    """T3.2: B, L and a Hölder modulus ``constant |t - s|^exponent`` in time."""
+
+    kind: Literal["hoelder"]
+    field_bound: Premise | None
+    state_lipschitz: Premise | None
+    exponent: Fraction
+    constant: Premise | None
+    growth: Growth | None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.exponent <= 1 or self.exponent.denominator > 64:
+            raise Malformed("a Hölder exponent is p/q in (0, 1] with q at most 64")
+
+
+Synthesis = ComputedSynthesis | ConstantSynthesis | BoundedVariationSynthesis | HoelderSynthesis
+
+
+@dataclass(frozen=True, slots=True)
+class NoMetadata:
+    """The dictionary is fixed; no metadata is sent."""
+
+    kind: Literal["none"]
+
+
+@dataclass(frozen=True, slots=True)
+class CoveringMetadata:
+    """T5.1: ``delta_s = constant 2^(-s/dimension)`` and the sensitivity ``L_Omega``."""
+
+    kind: Literal["covering"]
+    sensitivity: Premise | None
+    constant: Premise | None
+    dimension: int
+
+    def __post_init__(self) -> None:
+        if self.dimension < 1:
+            raise Malformed("a covering has dimension at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataCode:
+    """The dictionary that the code of ``bits`` metadata bits selects."""
+
+    bits: int
+    dictionary: ListedDictionary
+
+
+@dataclass(frozen=True, slots=True)
+class CodesMetadata:
+    """One listed dictionary a metadata budget; claims are made and checked for each."""
+
+    kind: Literal["codes"]
+    codes: tuple[MetadataCode, ...]
+
+
+Metadata = NoMetadata | CoveringMetadata | CodesMetadata

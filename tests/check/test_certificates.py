@@ -1,0 +1,78 @@
+"""Shipped certificates are whole and hold, asked the way a stranger would ask."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from qreplace.check.__main__ import check_claim_file
+from qreplace.claims import claim_kind, read_claim
+from qreplace.exact.document import sha256_hex
+from qreplace.question.model import read_question
+
+ROOT = Path(__file__).parents[2]
+CERTIFICATES = ROOT / "certificates"
+CASES = sorted(path.parent for path in CERTIFICATES.glob("*/digests.txt"))
+CLAIMS = sorted(CERTIFICATES.glob("*/claims/*.json"))
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(CERTIFICATES))
+
+
+def test_there_are_cases() -> None:
+    assert {"maximum-norm", "token-norm", "frozen-grid"} <= {case.name for case in CASES}
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_every_file_has_its_digest(case: Path) -> None:
+    lines = (case / "digests.txt").read_text("utf-8").splitlines()
+    digests = dict(line.split("  ")[::-1] for line in lines)
+    found = {
+        path.relative_to(case).as_posix(): sha256_hex(path.read_bytes())
+        for path in case.rglob("*")
+        if path.is_file() and path.name != "digests.txt"
+    }
+    assert digests == found
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=named)
+def test_every_claim_is_accepted_by_the_command(claim: Path) -> None:
+    case = claim.parents[1]
+    arguments = [str(claim), "--question", str(case / "question.json")]
+    if (case / "arrays").is_dir():
+        arguments += ["--arrays", str(case / "arrays")]
+    command = [sys.executable, "-S", "-m", "qreplace.check", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"accepted: {claim_kind(read_claim(claim.read_bytes()))}\n")
+
+
+def ends(case: str, claim: str) -> tuple[str | None, str | None]:
+    folder = CERTIFICATES / case
+    question = read_question((folder / "question.json").read_bytes())
+    report = check_claim_file((folder / "claims" / claim).read_bytes(), question, {})
+    return report.lower, report.upper
+
+
+def test_what_the_cases_show() -> None:
+    lower, upper = ends("maximum-norm", "affine_lp-0.json")
+    assert lower == upper
+    lower, upper = ends("token-norm", "affine_lp-0.json")
+    assert lower != upper
+    assert ends("frozen-grid", "affine_lp-0.json") == ("0", "0")
+    assert ends("frozen-grid", "schedule_error-1.json") == (None, "0")
+    assert ends("frozen-grid", "frozen-2.json") == ("1/2", "1/2")
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_the_text_names_every_claim(case: Path) -> None:
+    text = (case / "README.md").read_text("utf-8")
+    listed = re.findall(r"`(claims/[^`]+)`", text)
+    assert sorted(listed) == sorted(
+        path.relative_to(case).as_posix() for path in case.glob("claims/*.json")
+    )
