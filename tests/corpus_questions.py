@@ -203,6 +203,15 @@ CONTRADICTORY: list[tuple[str, dict[str, Any], str, str]] = [
         "needs its atoms",
     ),
     (
+        "schedule-of-each-input",
+        _without(
+            "linf-edge",
+            dictionary=_tree(QUESTIONS["linf-edge"].dictionary) | {"shared_schedule": False},
+        ),
+        "/dictionary/shared_schedule",
+        "schedule",
+    ),
+    (
         "declared-constants",
         _without(
             "linf-edge",

@@ -142,7 +142,13 @@ def value_at(route: Route, depth: int, near: Fraction | None = None) -> Fraction
         exact = segment.sum.exact(depth)
         if exact is not None:
             return max(Fraction(0), end + sign * exact)
-    return outward(max(Fraction(0), end + sign * _upper(segment.sum, depth, high)), up=sign > 0)
+    if segment.sum.plain:
+        value = max(Fraction(0), end + sign * _upper(segment.sum, depth, high))
+    else:
+        scale = end.denominator
+        top = (end.numerator << START_BITS) + sign * high * scale
+        value = Fraction(max(0, top), scale << START_BITS)
+    return outward(value, up=sign > 0)
 
 
 def _straddles(low: int, high: int, budget: Fraction) -> bool:

@@ -80,6 +80,25 @@ class Route:
         return tuple(replace(segment, sum=segment.sum.merged()) for segment in found)
 
 
+def dominates(route: Route, other: Route) -> bool:
+    """Whether ``route`` is at every depth at least as good as ``other``, on evidence as good.
+
+    Only where both speak unconditionally from some depth on and that is plain to see.
+    """
+    if len(route.segments) != 1 or len(other.segments) != 1 or route.side != other.side:
+        return False
+    (mine,), (theirs,) = route.segments, other.segments
+    as_good = route.certified >= other.certified and route.evidence.rank <= other.evidence.rank
+    return (
+        as_good
+        and route.end.value == other.end.value
+        and not mine.conditions
+        and mine.last is None
+        and mine.first <= theirs.first
+        and mine.sum.never_above(theirs.sum, theirs.first)
+    )
+
+
 def _with_radius(segment: Segment, radius: Radius) -> list[Segment]:
     """The parts of a segment on which the radius has a piece, with its sum and its conditions."""
     guards = [Condition(guard.sum, guard.limit, False) for guard in radius.guards]

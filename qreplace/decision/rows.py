@@ -71,7 +71,7 @@ def _in_range(depth: int, depths: DepthRange) -> bool:
 
 
 def _row(search: Search, depth: int) -> Row:
-    for level in search.levels:
+    for level in search.live_levels:
         bits = search.best_bits_at(depth, level)
         if bits is not None:
             return _made(search, depth, bits, named(level, feasible=True), level)

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from qreplace.check.bounds import ScopedBound
 from qreplace.decision import grid as grids
 from qreplace.decision.costs import Prices
 from qreplace.decision.evaluate import Answer, Threshold, Value, proves, slack, value_at
 from qreplace.decision.levels import EVERYTHING, Level, levels_of
-from qreplace.decision.routes import Environment, Route, environment, routes, with_bits
+from qreplace.decision.routes import (
+    Environment,
+    Route,
+    dominates,
+    environment,
+    routes,
+    with_bits,
+)
 from qreplace.premises import Evidence, Premise, weakest
 from qreplace.question.model import (
     AccuracyMatching,
@@ -51,6 +59,7 @@ class Search:
         self.levels = levels_of(self.question, bounds)
         self._environments: dict[tuple[int, Level], Environment] = {}
         self._routes: dict[tuple[int, Level], list[Route]] = {}
+        self._usable: dict[tuple[int, Level, str], list[Route]] = {}
         self._admitted: dict[tuple[int, Level, str], list[Route]] = {}
         self.threshold = _threshold(self.question)
         self.objective_premises = _objective_premises(self.question)
@@ -91,19 +100,25 @@ class Search:
             self._routes[key] = found
         return self._routes[key]
 
+    def usable(self, bits: int, level: Level, side: str) -> list[Route]:
+        """The routes of one side that a level admits and that are ever better than another."""
+        key = bits, level, side
+        if key not in self._usable:
+            kept: list[Route] = []
+            for route in self.routes(bits, level):
+                speaks = route.side == side and level.admits(route) and route.segments
+                if speaks and not any(dominates(other, route) for other in kept):
+                    kept.append(route)
+            self._usable[key] = kept
+        return self._usable[key]
+
     def admitted(self, bits: int, level: Level, side: str) -> list[Route]:
-        """The routes of one side that may prove something at some depth at a level."""
+        """The usable routes that may prove something, if the level admits the threshold too."""
         key = bits, level, side
         if key not in self._admitted:
             open_to = level.admits_objective(self.objective_evidence)
-            self._admitted[key] = [
-                route
-                for route in (self.routes(bits, level) if open_to else [])
-                if route.side == side
-                and self._spare(route) is not None
-                and route.segments
-                and level.admits(route)
-            ]
+            usable = self.usable(bits, level, side) if open_to else []
+            self._admitted[key] = [route for route in usable if self._spare(route) is not None]
         return self._admitted[key]
 
     def _spare(self, route: Route) -> Fraction | None:
@@ -118,6 +133,16 @@ class Search:
             return Answer.NONE
         strict = self.threshold.strict or route.side == "lower"
         return proves(route, spare, first, last, strict=strict)
+
+    @cached_property
+    def live_levels(self) -> list[Level]:
+        """The levels at which some route may prove something at some depth."""
+        return [
+            level
+            for level in self.levels
+            if any(self.admitted(bits, level, "upper") for bits in self.easiest)
+            or any(self.admitted(bits, level, "lower") for bits in self.hardest)
+        ]
 
     # --- the study ------------------------------------------------------------------------------
 
@@ -193,17 +218,14 @@ class Search:
 
     def feasible_at(self, depth: int, bits: int, level: Level) -> bool:
         """Whether an admitted route proves feasibility at one candidate."""
-        return any(
-            self.proves(route, depth, depth) is Answer.ALL
-            for route in self.admitted(bits, level, "upper")
-        )
+        return self._proved_at(depth, self.admitted(bits, level, "upper"))
 
     def impossible_at(self, depth: int, bits: int, level: Level) -> bool:
         """Whether an admitted route proves impossibility at one candidate."""
-        return any(
-            self.proves(route, depth, depth) is Answer.ALL
-            for route in self.admitted(bits, level, "lower")
-        )
+        return self._proved_at(depth, self.admitted(bits, level, "lower"))
+
+    def _proved_at(self, depth: int, admitted: Sequence[Route]) -> bool:
+        return any(self.proves(route, depth, depth) is Answer.ALL for route in admitted)
 
     def best_bits_at(self, depth: int, level: Level) -> int | None:
         """The cheapest feasible budget at a depth, or ``None``."""
@@ -234,9 +256,7 @@ class Search:
         """The best end at a candidate over the routes that a level admits."""
         near = self.threshold.feasible if side == "upper" else self.threshold.impossible
         best: Value | None = None
-        for route in self.routes(bits, level):
-            if route.side != side or not level.admits(route):
-                continue
+        for route in self.usable(bits, level, side):
             # Radii only widen: a route whose bare end is no better than the best is no better.
             if best is not None and not _better(side, route.end.value, best.value):
                 continue

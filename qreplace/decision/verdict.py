@@ -62,7 +62,7 @@ def decide(
 
 def _outcome(search: Search) -> _Outcome:
     """Levels from the strongest; at each: feasible, then impossible, then asymptotically so."""
-    for level in search.levels:
+    for level in search.live_levels:
         best = search.cheapest_feasible(level)
         if best is not None:
             verdict = named(level, feasible=True)

@@ -47,8 +47,8 @@ def read_json(data: bytes, *, max_bytes: int = MAX_BYTES, what: str = "document"
 
     Raises ``Malformed`` (with a position where the parser knows one) for oversized input, bytes
     that are not UTF-8, nesting beyond ``MAX_DEPTH``, duplicate keys, NaN and infinities, and
-    integers beyond ``MAX_INTEGER_DIGITS`` digits. Escaped halves of surrogate pairs are read as they
-    stand; such a text cannot be written again.
+    integers beyond ``MAX_INTEGER_DIGITS`` digits. Escaped halves of surrogate pairs are read as
+    they stand; such a text cannot be written again.
     """
     if len(data) > max_bytes:
         raise Malformed(f"the {what} has {len(data)} bytes; at most {max_bytes} are read")

@@ -69,7 +69,6 @@ def _limit_digits(digits: str, pointer: str) -> None:
 
 def format_rational(value: Fraction | int) -> str:
     """The canonical text of an exact number: ``"p/q"`` in lowest terms, or ``"p"``."""
-    value = Fraction(value)
     if value.denominator == 1:
         return _digits(value.numerator)
     return f"{_digits(value.numerator)}/{_digits(value.denominator)}"

@@ -18,6 +18,9 @@ Bounds = tuple[int, int | None]
 EXACT_BITS = 20_000
 """Exact values are formed while ``D`` times the bits of ``kappa`` stays below this."""
 
+COMPARED_BITS = 64
+"""Precision of a comparison of two functions of depth, which may fail."""
+
 MAX_KNOWN = 50_000
 """Values that one function of depth remembers; a search comes back to the same depths."""
 
@@ -138,7 +141,16 @@ class Monomial:
 
     def over(self, first: int, last: int | None, bits: int) -> Bounds:
         """The enclosure over depths ``first..last``."""
-        low, high = _scaled_power(self.coefficient, self.power, first, last, bits)
+        low: int
+        high: int | None
+        low, high = _power_at(self.coefficient, self.power, first, bits)
+        if last != first and self.power != 0:
+            # Monotone in depth: the other end of the range gives the other end of the enclosure.
+            far = None if last is None else _power_at(self.coefficient, self.power, last, bits)
+            if self.power > 0:
+                high = None if far is None else far[1]
+            else:
+                low = 0 if far is None else far[0]
         for factor in self.factors:
             factor_low, factor_high = factor.over(first, last, bits)
             low = low * factor_low >> bits
@@ -169,29 +181,26 @@ class Monomial:
         return value
 
 
-def _scaled_power(
-    c: Fraction, exponent: Fraction | int, first: int, last: int | None, bits: int
-) -> Bounds:
-    """``c * D**exponent`` for ``c >= 0`` over ``first..last``, in integers: the hot path."""
+def _power_at(c: Fraction, power: Fraction | int, depth: int, bits: int) -> tuple[int, int]:
+    """``c * depth**power`` for ``c >= 0``, in integers: the innermost step of every search."""
     over, under = c.numerator << bits, c.denominator
-    if exponent == 0 or not over:
-        return over // under, -(-over // under)
-    if exponent > 0:
-        whole = int(exponent)
-        low = over * first**whole // under
-        return low, None if last is None else -(-over * last**whole // under)
-    p, q = -exponent.numerator, exponent.denominator
-    if q == 1:
-        high = -(-over // (under * first**p))
-        return 0 if last is None else over // (under * last**p), high
-    # c / D^(p/q): the root of D^p, rounded down for the upper end and up for the lower.
+    if isinstance(power, Fraction):
+        return _root_power_at(over, under, power, depth, bits)
+    if power < 0:
+        under *= depth**-power
+    elif power > 0:
+        over *= depth**power
+    return over // under, -(-over // under)
+
+
+def _root_power_at(
+    over: int, under: int, power: Fraction, depth: int, bits: int
+) -> tuple[int, int]:
+    """``over / under / depth**(p/q)``: the root of ``depth**p`` is rounded both ways."""
+    p, q = -power.numerator, power.denominator
     guard = bits + 32
-    near = _integer_root_upper(first**p << (q * guard), q) - 1
-    high = -(-(over << guard) // (under * near))
-    if last is None:
-        return 0, high
-    far = _integer_root_upper(last**p << (q * guard), q)
-    return (over << guard) // (under * far), high
+    root = _integer_root_upper(depth**p << (q * guard), q)
+    return (over << guard) // (under * root), -(-(over << guard) // (under * (root - 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +263,23 @@ class DepthSum:
     def __add__(self, other: DepthSum) -> DepthSum:
         return DepthSum(self.terms + other.terms)
 
+    def never_above(self, other: DepthSum, first: int) -> bool:
+        """Whether this is at most ``other`` at every depth from ``first`` on, where that is plain.
+
+        Like monomials cancel. Of the rest ``other`` may keep one that has no factors; what this
+        one keeps must have the same power of depth, and factors that stay small enough.
+        """
+        rest = _differences(self.merged(), other.merged())
+        kept = [term for term in rest if term.coefficient < 0]
+        spent = [term for term in rest if term.coefficient > 0]
+        if not spent:
+            return True
+        if len(kept) != 1 or kept[0].factors or any(t.power != kept[0].power for t in spent):
+            return False
+        scaled = DepthSum(tuple(Monomial(term.coefficient, 0, term.factors) for term in spent))
+        high = scaled.over(first, None, COMPARED_BITS)[1]
+        return high is not None and Fraction(high, 1 << COMPARED_BITS) <= -kept[0].coefficient
+
     def merged(self) -> DepthSum:
         """The same function with like monomials added up: fewer enclosures, less rounding."""
         groups: dict[tuple[Fraction | int, tuple[Factor, ...]], Fraction] = {}
@@ -263,6 +289,17 @@ class DepthSum:
         return DepthSum(
             tuple(Monomial(c, power, factors) for (power, factors), c in groups.items())
         )
+
+
+def _differences(one: DepthSum, other: DepthSum) -> list[Monomial]:
+    """The monomials of ``one - other`` for merged sums; coefficients of either sign."""
+    groups: dict[tuple[Fraction | int, tuple[int, ...]], Monomial] = {}
+    for sign, total in ((1, one), (-1, other)):
+        for term in total.terms:
+            key = term.power, tuple(map(id, term.factors))
+            known = groups[key].coefficient if key in groups else Fraction(0)
+            groups[key] = Monomial(known + sign * term.coefficient, term.power, term.factors)
+    return [term for term in groups.values() if term.coefficient]
 
 
 ZERO = DepthSum(())
@@ -278,7 +315,8 @@ def monomial(coefficient: Fraction, power: Fraction | int = 0, *factors: Factor)
             varying.append(factor)
     if coefficient == 0:
         return ZERO
-    return DepthSum((Monomial(coefficient, power, tuple(varying)),))
+    whole = int(power) if power.denominator == 1 else power
+    return DepthSum((Monomial(coefficient, whole, tuple(varying)),))
 
 
 def exp_upper(x: Fraction, bits: int = 160) -> Fraction:

@@ -117,7 +117,14 @@ def broken(tree: dict[str, Any], number: str) -> Iterator[tuple[str, bytes, str,
     yield "other-digits", replaced('"\u0661/\u0664"'), place, "needed an exact number"
     yield "null", replaced("null"), place, 'needed an exact number as text, "p/q", received None'
     yield "list", replaced('["1/4"]'), place, "needed an exact number as text"
-    yield "half-a-surrogate", replaced('"\\ud800"'), "", "half of a surrogate pair"
+    lone = '"\\ud800"'
+    for before, after in (
+        (f'"subject":"{tree.get("subject")}"', f'"subject":{lone}'),
+        ('"certificates":[]', f'"certificates":[{{"claim":{lone},"required":true,"sha256":null}}]'),
+    ):
+        if before in text:
+            changed = text.replace(before, after).encode()
+            yield "half-a-surrogate", changed, "", "half of a surrogate pair"
     yield "format-version", text.replace("/v1", "/v2").encode(), "/format", "has version v1 only"
     yield (
         "format-kind",

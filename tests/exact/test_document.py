@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -47,20 +48,14 @@ def test_key_order_does_not_matter(document: dict[str, int]) -> None:
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_malformed(data: bytes) -> None:
-    try:
-        document = read_json(data)
-    except Malformed:
-        return
-    canonical_bytes(document)
+    with contextlib.suppress(Malformed):
+        canonical_bytes(read_json(data))
 
 
 @given(st.text(alphabet='[]{}",:0123456789.eE+-\\utrnalsef dDcC8', max_size=40))
 def test_any_text_is_read_or_malformed(text: str) -> None:
-    try:
-        document = read_json(text.encode())
-    except Malformed:
-        return
-    canonical_bytes(document)
+    with contextlib.suppress(Malformed):
+        canonical_bytes(read_json(text.encode()))
 
 
 def test_numbers_with_a_fraction_keep_their_text() -> None:
@@ -86,9 +81,6 @@ def test_numbers_with_a_fraction_keep_their_text() -> None:
         (b"0x10", "not JSON"),
         (b"01", "not JSON"),
         (b"+1", "not JSON"),
-        (b'"\\ud800"', "half of a surrogate pair"),
-        (b'{"\\udfff": 1}', "half of a surrogate pair"),
-        (b'"\\ude00\\ud83d"', "half of a surrogate pair"),
         (b'"a\tb"', "not JSON"),
     ],
 )
@@ -96,6 +88,12 @@ def test_refused(data: bytes, words: str) -> None:
     with pytest.raises(Malformed) as caught:
         read_json(data)
     assert words in caught.value.message
+
+
+@pytest.mark.parametrize("data", [b'"\\ud800"', b'{"\\udfff": 1}', b'"\\ude00\\ud83d"'])
+def test_half_a_surrogate_pair_is_never_written(data: bytes) -> None:
+    with pytest.raises(Malformed, match="half of a surrogate pair"):
+        canonical_bytes(read_json(data))
 
 
 def test_whole_surrogate_pairs_are_one_character() -> None:
