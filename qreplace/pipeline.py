@@ -152,6 +152,7 @@ def _schedules(
     subject: Subject, bits: int, floor: AffineLPClaim, progress: Progress
 ) -> list[Claim]:
     from qreplace.produce.schedule_error import ScheduleProducer
+    from qreplace.produce.threads import single_threaded
 
     weights = [Fraction(0)] * len(subject.lifted(bits).atoms)
     for index, number in zip(floor.primal.indices, floor.primal.numerators, strict=True):
@@ -159,9 +160,10 @@ def _schedules(
     producer = ScheduleProducer(subject, bits, weights)
     depths = schedule_depths(subject)
     claims: list[Claim] = []
-    for done, depth in enumerate(depths):
-        progress("schedules", done, len(depths))
-        claims.append(producer.produce(depth))
+    with single_threaded():
+        for done, depth in enumerate(depths):
+            progress("schedules", done, len(depths))
+            claims.append(producer.produce(depth))
     progress("schedules", len(depths), len(depths))
     return claims
 

@@ -80,25 +80,6 @@ class Route:
         return tuple(replace(segment, sum=segment.sum.merged()) for segment in found)
 
 
-def dominates(route: Route, other: Route) -> bool:
-    """Whether ``route`` is at every depth at least as good as ``other``, on evidence as good.
-
-    Only where both speak unconditionally from some depth on and that is plain to see.
-    """
-    if len(route.segments) != 1 or len(other.segments) != 1 or route.side != other.side:
-        return False
-    (mine,), (theirs,) = route.segments, other.segments
-    as_good = route.certified >= other.certified and route.evidence.rank <= other.evidence.rank
-    return (
-        as_good
-        and route.end.value == other.end.value
-        and not mine.conditions
-        and mine.last is None
-        and mine.first <= theirs.first
-        and mine.sum.never_above(theirs.sum, theirs.first)
-    )
-
-
 def _with_radius(segment: Segment, radius: Radius) -> list[Segment]:
     """The parts of a segment on which the radius has a piece, with its sum and its conditions."""
     guards = [Condition(guard.sum, guard.limit, False) for guard in radius.guards]
@@ -216,7 +197,7 @@ def upper_routes(question: Question, env: Environment, end: End) -> list[Route]:
         if end.quantity == "ideal_error":
             found.append(Route("upper", end, shared))
         else:
-            steps = chosen.synthesis.relaxed_to_pure
+            steps = [other.synthesis.relaxed_to_pure for other in env.chosen]
             found.extend(Route("upper", end, (step, *shared)) for step in steps)
     return _distinct(found)
 
@@ -240,7 +221,7 @@ def _lower_routes(question: Question, env: Environment, end: End) -> list[Route]
         if end.quantity == "ideal_error":
             found.append(Route("lower", end, shared))
         else:
-            steps = chosen.synthesis.pure_to_relaxed
+            steps = [other.synthesis.pure_to_relaxed for other in env.chosen]
             found.extend(Route("lower", end, (step, *shared)) for step in steps)
     return _distinct(found)
 

@@ -15,7 +15,6 @@ from qreplace.decision.levels import EVERYTHING, Level, levels_of
 from qreplace.decision.routes import (
     Environment,
     Route,
-    dominates,
     environment,
     routes,
     with_bits,
@@ -101,15 +100,14 @@ class Search:
         return self._routes[key]
 
     def usable(self, bits: int, level: Level, side: str) -> list[Route]:
-        """The routes of one side that a level admits and that are ever better than another."""
+        """The routes of one side that a level admits."""
         key = bits, level, side
         if key not in self._usable:
-            kept: list[Route] = []
-            for route in self.routes(bits, level):
-                speaks = route.side == side and level.admits(route) and route.segments
-                if speaks and not any(dominates(other, route) for other in kept):
-                    kept.append(route)
-            self._usable[key] = kept
+            self._usable[key] = [
+                route
+                for route in self.routes(bits, level)
+                if route.side == side and level.admits(route)
+            ]
         return self._usable[key]
 
     def admitted(self, bits: int, level: Level, side: str) -> list[Route]:
@@ -118,7 +116,9 @@ class Search:
         if key not in self._admitted:
             open_to = level.admits_objective(self.objective_evidence)
             usable = self.usable(bits, level, side) if open_to else []
-            self._admitted[key] = [route for route in usable if self._spare(route) is not None]
+            self._admitted[key] = [
+                route for route in usable if self._spare(route) is not None and route.segments
+            ]
         return self._admitted[key]
 
     def _spare(self, route: Route) -> Fraction | None:

@@ -214,7 +214,12 @@ def _radii(search: Search, depth: int, bits: int, level: Level) -> dict[str, Any
     others = [
         radius
         for chosen in search.environment(bits, level).chosen
-        for radius in (*chosen.synthesis.relaxed_to_pure, *chosen.synthesis.pure_to_relaxed)
+        for radius in (
+            chosen.synthesis.relaxed_to_pure,
+            chosen.synthesis.paper,
+            chosen.synthesis.pure_to_relaxed,
+        )
+        if radius is not None
     ]
     for radius in [*used, *others]:
         if not radius.formula:

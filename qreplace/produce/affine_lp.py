@@ -27,6 +27,7 @@ from qreplace.produce.lifting import ExactVector
 from qreplace.produce.linear_program import Floats, Solution, centred_atoms
 from qreplace.produce.maximum import Bracket, CuttingPlanes, Functional
 from qreplace.produce.tangent_cuts import TangentCuts
+from qreplace.produce.threads import single_threaded
 from qreplace.question.model import (
     BlockL2Norm,
     L1Norm,
@@ -86,6 +87,10 @@ class AffineLPProducer:
 
     def claim(self) -> AffineLPClaim:
         """The methods in order; the first whose bracket has width 0, else the tightest."""
+        with single_threaded():
+            return self._claim()
+
+    def _claim(self) -> AffineLPClaim:
         if isinstance(self.norm, (L1Norm, WeightedL1Norm)):
             return self._sum_norm()
         if isinstance(self.norm, (BlockL2Norm, L2Norm)):

@@ -18,9 +18,6 @@ Bounds = tuple[int, int | None]
 EXACT_BITS = 20_000
 """Exact values are formed while ``D`` times the bits of ``kappa`` stays below this."""
 
-COMPARED_BITS = 64
-"""Precision of a comparison of two functions of depth, which may fail."""
-
 MAX_KNOWN = 50_000
 """Values that one function of depth remembers; a search comes back to the same depths."""
 
@@ -263,23 +260,6 @@ class DepthSum:
     def __add__(self, other: DepthSum) -> DepthSum:
         return DepthSum(self.terms + other.terms)
 
-    def never_above(self, other: DepthSum, first: int) -> bool:
-        """Whether this is at most ``other`` at every depth from ``first`` on, where that is plain.
-
-        Like monomials cancel. Of the rest ``other`` may keep one that has no factors; what this
-        one keeps must have the same power of depth, and factors that stay small enough.
-        """
-        rest = _differences(self.merged(), other.merged())
-        kept = [term for term in rest if term.coefficient < 0]
-        spent = [term for term in rest if term.coefficient > 0]
-        if not spent:
-            return True
-        if len(kept) != 1 or kept[0].factors or any(t.power != kept[0].power for t in spent):
-            return False
-        scaled = DepthSum(tuple(Monomial(term.coefficient, 0, term.factors) for term in spent))
-        high = scaled.over(first, None, COMPARED_BITS)[1]
-        return high is not None and Fraction(high, 1 << COMPARED_BITS) <= -kept[0].coefficient
-
     def merged(self) -> DepthSum:
         """The same function with like monomials added up: fewer enclosures, less rounding."""
         groups: dict[tuple[Fraction | int, tuple[Factor, ...]], Fraction] = {}
@@ -289,17 +269,6 @@ class DepthSum:
         return DepthSum(
             tuple(Monomial(c, power, factors) for (power, factors), c in groups.items())
         )
-
-
-def _differences(one: DepthSum, other: DepthSum) -> list[Monomial]:
-    """The monomials of ``one - other`` for merged sums; coefficients of either sign."""
-    groups: dict[tuple[Fraction | int, tuple[int, ...]], Monomial] = {}
-    for sign, total in ((1, one), (-1, other)):
-        for term in total.terms:
-            key = term.power, tuple(map(id, term.factors))
-            known = groups[key].coefficient if key in groups else Fraction(0)
-            groups[key] = Monomial(known + sign * term.coefficient, term.power, term.factors)
-    return [term for term in groups.values() if term.coefficient]
 
 
 ZERO = DepthSum(())

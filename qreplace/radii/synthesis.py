@@ -1,7 +1,9 @@
 """The synthesis radius: relaxed control to pure schedule and back (theory T3).
 
-Two alternatives are formed where their premises allow: the paper's symmetric constant (T3.1, T3.2)
-and the sharp directed radii (T3.3). Either may serve a verdict; both are reported.
+The sharp directed radii (T3.3) serve a verdict; the paper's symmetric constant (T3.1) is reported
+beside them. It never serves better: with ``m = L`` it bounds T3.3 term by term, since
+``S1 <= Phi_L(T) <= T e^{LT}``, ``1 + L S1 = kappa^D <= e^{LT}``, half the l1 discrepancy is below J/2
+and differences are at most twice the bounds. Without T3.3's premises, T3.2 or a declared ``C/D``.
 """
 
 from __future__ import annotations
@@ -36,12 +38,14 @@ TOO_STEEP = f"L T exceeds {MAX_EXPONENT}: the exponential is not enclosed"
 
 @dataclass(frozen=True, slots=True)
 class SynthesisRadii:
-    """Alternatives for each direction; any one of them is valid by itself."""
+    """The radius for each direction, and what is only reported beside them."""
 
-    relaxed_to_pure: tuple[Radius, ...]
+    relaxed_to_pure: Radius
     """Adds to an upper end: ``Q_D + P_D``, or the paper's ``C/D``."""
-    pure_to_relaxed: tuple[Radius, ...]
+    pure_to_relaxed: Radius
     """Subtracts from a lower end: ``Q_D``, or the paper's ``C/D``."""
+    paper: Radius | None = None
+    """T3.1, where T3.3 serves."""
 
 
 @lru_cache(maxsize=256)
@@ -75,17 +79,17 @@ def synthesis_radii(
     elif question.tube is None:
         missing = unavailable("synthesis", "no tube is declared on which the constants hold")
     if missing is not None:
-        return SynthesisRadii((missing,), (missing,))
+        return SynthesisRadii(missing, missing)
     if isinstance(block, ConstantSynthesis):
         both = _declared_constant(question, block, constants, sight)
-        return SynthesisRadii((both,), (both,))
+        return SynthesisRadii(both, both)
     if isinstance(block, HoelderSynthesis):
         both = _hoelder(question, block, constants, sight)
-        return SynthesisRadii((both,), (both,))
-    paper = _bounded_variation(question, constants)
+        return SynthesisRadii(both, both)
     return SynthesisRadii(
-        (_switching(question, constants, choice, sight), paper),
-        (_quadrature(constants, choice), paper),
+        relaxed_to_pure=_switching(question, constants, choice, sight),
+        pure_to_relaxed=_quadrature(constants, choice),
+        paper=_bounded_variation(question, constants),
     )
 
 
@@ -100,7 +104,7 @@ def _state_independent(question: Question, c: FieldConstants) -> SynthesisRadii:
         formula += " + B h (T3.5)"
     forward = everywhere("synthesis", formula, switching, used)
     backward = everywhere("synthesis", "T7.13 Q_D = 0", ZERO, Premises())
-    return SynthesisRadii((forward,), (backward,))
+    return SynthesisRadii(forward, backward)
 
 
 def _declared_constant(

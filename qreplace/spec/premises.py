@@ -159,7 +159,7 @@ class _PremiseShorthand(Shorthand):
     """A bare number or a bare interval is a premise with the label ``diagnostic``."""
 
     def read(self, value: Any) -> Any:
-        if isinstance(value, dict) and _INTERVAL_KEYS >= value.keys() and value:
+        if isinstance(value, dict) and value.keys() <= _INTERVAL_KEYS and value:
             return {"value": value, "evidence": "diagnostic", "source": BARE_SOURCE}
         return Shorthand.read(self, value)
 

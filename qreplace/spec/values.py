@@ -188,6 +188,7 @@ class Shorthand:
     schema: dict[str, Any]
 
     def read(self, value: Any) -> Any:
+        """The long form of a short one; anything else as it is."""
         if isinstance(value, dict):
             return value
         expanded = self.expand(value)

@@ -49,17 +49,17 @@ def ratios(seed: int) -> dict[str, float]:
     endpoint, path = radii_of(system.question()), radii_of(system.question(scope="path"))
     assert len(endpoint) == (2 if "m" in system.constants else 1)
     for chosen, over_path in zip(endpoint, path, strict=True):
-        forward, paper = chosen.synthesis.relaxed_to_pure
-        quadrature, _ = chosen.synthesis.pure_to_relaxed
-        q_d, both = at(quadrature, depth), at(forward, depth)
+        synthesis = chosen.synthesis
+        paper = synthesis.paper
+        q_d, both = at(synthesis.pure_to_relaxed, depth), at(synthesis.relaxed_to_pure, depth)
         compare("Q_D", sw.size(states[-1] - mixed[-1]), q_d)
         compare("Q_D of the schedule", sw.size(vertex_states[-1] - pure[-1]), q_d)
         compare("P_D", sw.size(pure[-1] - mixed[-1]), both - q_d)
         compare("Q_D + P_D", sw.size(states[-1] - pure[-1]), both)
         compare("paper", sw.size(states[-1] - pure[-1]), at(paper, depth))
         distance = sw.path_distance(system, times, states, pure)
-        compare("path", distance, at(over_path.synthesis.relaxed_to_pure[0], depth))
-        compare("paper path", distance, at(over_path.synthesis.relaxed_to_pure[1], depth))
+        compare("path", distance, at(over_path.synthesis.relaxed_to_pure, depth))
+        compare("paper path", distance, at(over_path.synthesis.paper, depth))
         found["paper over sharp"] = at(paper, depth) / both
     return found
 
@@ -143,7 +143,7 @@ def hoelder_ratio(seed: int) -> float:
             None,
         ),
     )
-    radius = radii_of(question)[0].synthesis.relaxed_to_pure[0]
+    radius = radii_of(question)[0].synthesis.relaxed_to_pure
     return max(0.0, sw.size(states[-1] - pure[-1]) - 1e-4) / at(radius, depth)
 
 
@@ -160,13 +160,13 @@ def test_the_papers_constant_to_the_digit() -> None:
     """T3.1, T = 2, L = 0, B = 3, V = 5, J = 4: C = 2 (5 + 16*3 + 4*5) = 146; path + 2BT = 12."""
     constants = bounded_variation(field_bound=3, state_lipschitz=0, time_variation=premise(5))
     question = declared(horizon=Fraction(2), atoms=4, synthesis=constants)
-    paper = radii_of(question)[0].synthesis.relaxed_to_pure[1]
+    paper = radii_of(question)[0].synthesis.paper
     # e^0 is enclosed, not known to be 1.
     value = radius_at(paper, 73)
     assert value is not None and 2 <= value < 2 + Fraction(1, 1 << 100)
     paper = radii_of(declared(horizon=Fraction(2), atoms=4, synthesis=constants, scope="path"))[
         0
-    ].synthesis.relaxed_to_pure[1]
+    ].synthesis.paper
     value = radius_at(paper, 158)
     assert value is not None and 1 <= value < 1 + Fraction(1, 1 << 100)
 
@@ -186,10 +186,10 @@ def test_the_sharp_radius_to_the_digit() -> None:
         0
     ].synthesis
     for radius, true in (
-        (synthesis.pure_to_relaxed[0], Fraction(2 * 5, 10)),
-        (synthesis.relaxed_to_pure[0], Fraction(2 * 5 + 2 * 3 // 2, 10)),
-        (over_path.pure_to_relaxed[0], Fraction(2 * 5, 10)),
-        (over_path.relaxed_to_pure[0], Fraction(2 * 5 + 3 + 2 * 3, 10)),
+        (synthesis.pure_to_relaxed, Fraction(2 * 5, 10)),
+        (synthesis.relaxed_to_pure, Fraction(2 * 5 + 2 * 3 // 2, 10)),
+        (over_path.pure_to_relaxed, Fraction(2 * 5, 10)),
+        (over_path.relaxed_to_pure, Fraction(2 * 5 + 3 + 2 * 3, 10)),
     ):
         value = radius_at(radius, 10)
         assert value is not None and true <= value < true + Fraction(1, 1 << 120)
@@ -205,10 +205,10 @@ def test_a_declared_growth_rate_is_an_alternative_and_never_a_replacement() -> N
         assert plain.choice.first == 1 and not plain.choice.needs_room
         assert declared_rate.choice.first == first
         for depth in (1, first - 1, first, first + 1, 1000):
-            sharp = declared_rate.synthesis.relaxed_to_pure[0]
+            sharp = declared_rate.synthesis.relaxed_to_pure
             if depth < 1:
                 continue
-            assert radius_at(plain.synthesis.relaxed_to_pure[0], depth) is not None
+            assert radius_at(plain.synthesis.relaxed_to_pure, depth) is not None
             assert (radius_at(sharp, depth) is None) == (depth < first)
             probe = Route("upper", PROBE_END, (sharp,))
             assert bool(reasons_at(probe, depth)) == (depth < first)
@@ -228,32 +228,30 @@ def test_a_declared_tube_needs_room_for_the_steps_outside_it() -> None:
         synthesis=constants, tube=q.DeclaredTube("declared", premise("1/10", "1/5"))
     )
     plain, contracting = radii_of(question)
-    sharp = contracting.synthesis.relaxed_to_pure[0]
+    sharp = contracting.synthesis.relaxed_to_pure
     assert radius_at(sharp, 9) is None and radius_at(sharp, 10) is not None
     assert "tube_margin" in sharp.declared
     reasons = reasons_at(Route("upper", PROBE_END, (sharp,)), 9)
     assert reasons == ["synthesis: the tube's margin is smaller than the enlargement h W of T3.3"]
-    assert radius_at(plain.synthesis.relaxed_to_pure[0], 1) is not None
-    assert radius_at(contracting.synthesis.pure_to_relaxed[0], 1) is not None
+    assert radius_at(plain.synthesis.relaxed_to_pure, 1) is not None
+    assert radius_at(contracting.synthesis.pure_to_relaxed, 1) is not None
 
 
 def test_missing_constants_are_named() -> None:
     question = declared(synthesis=bounded_variation(field_bound=None, time_variation=None))
-    radius = radii_of(question)[0].synthesis.relaxed_to_pure[0]
+    radius = radii_of(question)[0].synthesis.relaxed_to_pure
     assert radius.evidence is Evidence.UNAVAILABLE
     assert radius.gaps[0].reason.startswith("missing premise: field_bound, time_variation")
 
 
 def test_defaults_of_pairwise_differences_are_twice_the_bounds() -> None:
     """A declared difference that is worse than twice the bound is not used either."""
-    default = radii_of(declared())[0].synthesis.relaxed_to_pure[0]
+    default = radii_of(declared())[0].synthesis.relaxed_to_pure
     worse = bounded_variation(difference_bound=5, difference_lipschitz=5)
-    assert (
-        radii_of(declared(synthesis=worse))[0].synthesis.relaxed_to_pure[0].pieces == default.pieces
-    )
+    assert radii_of(declared(synthesis=worse))[0].synthesis.relaxed_to_pure.pieces == default.pieces
     better = bounded_variation(difference_bound=1)
     value, reference = (
-        radius_at(radii_of(declared(synthesis=b))[0].synthesis.relaxed_to_pure[0], 8)
+        radius_at(radii_of(declared(synthesis=b))[0].synthesis.relaxed_to_pure, 8)
         for b in (better, bounded_variation(difference_bound=ABSENT))
     )
     assert value is not None and reference is not None and reference < value
@@ -266,4 +264,4 @@ def test_exponentials_beyond_reach_are_refused_not_computed() -> None:
         assert radius.gaps and not radius.pieces
         assert "4096" in radius.gaps[0].reason
     falling = bounded_variation(growth=growth(-5000))
-    assert not radii_of(declared(synthesis=falling))[1].synthesis.relaxed_to_pure[0].pieces
+    assert not radii_of(declared(synthesis=falling))[1].synthesis.relaxed_to_pure.pieces

@@ -74,7 +74,7 @@ def test_yaml_core_schema_numbers(text: str, value: Fraction) -> None:
 @pytest.mark.parametrize("text", ["1_000", "0b1", "1:30", "true", "null", "~", "[1]", "Yes", "1 2"])
 def test_yaml_that_is_no_number(text: str) -> None:
     source = json.dumps(DECLARED).replace('"1/10"', text)
-    with pytest.raises(SpecError, match="/objective/tolerance.*: needed"):
+    with pytest.raises(SpecError, match=r"/objective/tolerance.*: needed"):
         tolerance(source.encode(), "yaml")
 
 

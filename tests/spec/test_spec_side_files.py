@@ -84,8 +84,8 @@ def test_links_that_lead_out_are_refused(tmp_path: Path) -> None:
     inside.mkdir()
     (tmp_path / "out.npy").write_bytes(HALVES)
     (inside / "kept.npy").write_bytes(HALVES)
-    os.symlink(tmp_path / "out.npy", inside / "out.npy")
-    os.symlink(inside / "kept.npy", inside / "near.npy")
+    (inside / "out.npy").symlink_to(tmp_path / "out.npy")
+    (inside / "near.npy").symlink_to(inside / "kept.npy")
     spec = inside / "s.json"
     spec.write_text(json.dumps(with_file("near.npy")))
     assert DIGEST in load_spec(spec).arrays
@@ -95,8 +95,8 @@ def test_links_that_lead_out_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_loop_of_links_and_a_pipe(tmp_path: Path) -> None:
-    os.symlink(tmp_path / "a.npy", tmp_path / "b.npy")
-    os.symlink(tmp_path / "b.npy", tmp_path / "a.npy")
+    (tmp_path / "b.npy").symlink_to(tmp_path / "a.npy")
+    (tmp_path / "a.npy").symlink_to(tmp_path / "b.npy")
     os.mkfifo(tmp_path / "pipe.npy")
     for name in ("a.npy", "pipe.npy"):
         (tmp_path / "s.json").write_text(json.dumps(with_file(name)))

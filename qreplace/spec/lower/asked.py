@@ -14,6 +14,7 @@ from qreplace.spec.resolve import rows_of
 
 
 def norm(spec: o.NormSpec) -> q.Norm:
+    """The norm of the objective."""
     match spec:
         case o.BlockL2Spec():
             return q.BlockL2Norm("block_l2", spec.block)
@@ -29,6 +30,7 @@ def norm(spec: o.NormSpec) -> q.Norm:
 
 
 def objective(spec: o.ObjectiveSpec, norm: q.Norm, context: Lowering) -> q.Objective:
+    """The objective with its declared premises (theory T1)."""
     match spec:
         case o.EmulationSpec():
             return q.Emulation("emulation", spec.tolerance.value)
@@ -45,6 +47,7 @@ def objective(spec: o.ObjectiveSpec, norm: q.Norm, context: Lowering) -> q.Objec
 
 
 def domain(spec: o.DomainSpec, context: Lowering) -> q.Domain:
+    """The domain; its inputs by digest."""
     inputs = context.optional_array("objective", "domain", "inputs")
     if isinstance(spec, o.FullDomainSpec):
         return q.FullDomain("full", inputs, context.optional(spec.covering, "domain.covering"))
@@ -52,6 +55,7 @@ def domain(spec: o.DomainSpec, context: Lowering) -> q.Domain:
 
 
 def system(spec: d.SystemSpec) -> q.System:
+    """The system."""
     if isinstance(spec, d.DeclaredSystemSpec):
         return q.DeclaredSystem("declared", spec.dimension)
     return q.LiftedAffineSystem("lifted_affine")
@@ -65,6 +69,7 @@ def initial(spec: Spec, context: Lowering) -> q.Array | None:
 
 
 def target(spec: d.TargetSpec, context: Lowering) -> q.Target:
+    """The target; its data by digest, its name kept."""
     match spec:
         case d.VectorTargetSpec():
             return q.VectorTarget("vector", context.array("target", "values"))
@@ -74,6 +79,7 @@ def target(spec: d.TargetSpec, context: Lowering) -> q.Target:
 
 
 def dictionary(spec: d.DictionarySpec, location: Location, context: Lowering) -> q.Dictionary:
+    """A listed or a declared dictionary."""
     if isinstance(spec, d.ListedDictionarySpec):
         return listed(spec, location, context)
     return q.DeclaredDictionary(
@@ -88,6 +94,7 @@ def dictionary(spec: d.DictionarySpec, location: Location, context: Lowering) ->
 def listed(
     spec: d.ListedDictionarySpec, location: Location, context: Lowering
 ) -> q.ListedDictionary:
+    """A dictionary whose atoms are given."""
     return q.ListedDictionary(
         kind="listed",
         atoms=tuple(

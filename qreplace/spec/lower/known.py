@@ -14,6 +14,7 @@ from qreplace.spec.norms import describe
 
 
 def floor(spec: Spec, context: Lowering) -> q.Floor | None:
+    """The request for a floor, or its declared bracket."""
     floor = spec.structural_floor
     if floor is None:
         return None
@@ -48,6 +49,7 @@ def _growth(spec: c.GrowthSpec | None, context: Lowering) -> q.Growth | None:
 
 
 def synthesis(spec: Spec, context: Lowering) -> q.Synthesis | None:
+    """The synthesis block; a lifted system computes its own."""
     block = spec.synthesis
     if block is None:
         lifted = isinstance(spec.system, d.LiftedAffineSpec)
@@ -87,6 +89,7 @@ def synthesis(spec: Spec, context: Lowering) -> q.Synthesis | None:
 
 
 def metadata(spec: c.MetadataSpec | None, context: Lowering) -> q.Metadata | None:
+    """The metadata block; ``None`` when it is left out."""
     match spec:
         case None:
             return None
@@ -113,6 +116,7 @@ def metadata(spec: c.MetadataSpec | None, context: Lowering) -> q.Metadata | Non
 
 
 def tube(spec: c.TubeSpec | None, context: Lowering) -> q.Tube | None:
+    """The tube; ``None`` when it is left out."""
     match spec:
         case None:
             return None

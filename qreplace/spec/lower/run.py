@@ -14,6 +14,7 @@ from qreplace.spec.model import Spec
 
 
 def execution(spec: e.ExecutionSpec | None, context: Lowering) -> q.Execution | None:
+    """The execution block; ``None`` when it is left out."""
     match spec:
         case None:
             return None
@@ -63,6 +64,7 @@ def _event(spec: r.RouteEventSpec, path: str, context: Lowering) -> q.RouteEvent
 
 
 def routing(spec: r.RoutingSpec | None, context: Lowering) -> q.Routing | None:
+    """The routing block; ``None`` when it is left out."""
     match spec:
         case None:
             return None
@@ -91,6 +93,7 @@ def routing(spec: r.RoutingSpec | None, context: Lowering) -> q.Routing | None:
 
 
 def search(spec: Spec) -> q.Search:
+    """The search grid, depths merged into ranges."""
     declared = spec.search.metadata_bits
     if declared is None and isinstance(spec.metadata, c.CodesSpec):
         declared = tuple(code.bits for code in spec.metadata.codes)
