@@ -92,7 +92,7 @@ def _one_by_one(data: bytes) -> float:
     """Exact evaluation of every candidate by itself, from a sample of ``SAMPLE``."""
     loaded = load_spec_bytes(data, name="benchmark.json", base=None, media="json")
     search = Search(Subject(loaded.question, {}), ())
-    level = search.levels()[-1]
+    level = search.levels[-1]
     bits = search.bits[-1]
     wall, _ = best_of(
         1, lambda: [search.feasible_at(depth, bits, level) for depth in range(1, SAMPLE + 1)]

@@ -41,7 +41,12 @@ def test_the_rendered_verdict_is_the_current_one(tmp_path: Path) -> None:
     command, shown = block.split("\n", 1)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     done = _run(command.removeprefix("$ "), tmp_path)
-    assert done.stdout.strip() == shown.strip()
+    assert _without_identity(done.stdout) == _without_identity(shown)
+
+
+def _without_identity(text: str) -> list[str]:
+    """The study and bundle digests name one answer of one engine; the rest is the same."""
+    return [line for line in text.strip().splitlines() if not line.startswith("identity")]
 
 
 def test_every_linked_file_exists() -> None:

@@ -2,8 +2,8 @@
 
 The sharp directed radii (T3.3) serve a verdict; the paper's symmetric constant (T3.1) is reported
 beside them. It never serves better: with ``m = L`` it bounds T3.3 term by term, since
-``S1 <= Phi_L(T) <= T e^{LT}``, ``1 + L S1 = kappa^D <= e^{LT}``, half the l1 discrepancy is below J/2
-and differences are at most twice the bounds. Without T3.3's premises, T3.2 or a declared ``C/D``.
+``S1 <= Phi_L(T) <= T e^{LT}``, ``1 + L S1 = kappa^D <= e^{LT}``, half the l1 discrepancy is at most
+``J/2`` and differences are at most twice the bounds. T3.2 and a declared ``C/D`` serve alone.
 """
 
 from __future__ import annotations

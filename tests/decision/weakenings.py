@@ -41,7 +41,7 @@ class Study:
     claims: tuple[Claim, ...]
 
 
-# --- random studies ---------------------------------------------------------------------------------
+# --- random studies -------------------------------------------------------------------------------
 
 
 class Draw:
@@ -205,7 +205,7 @@ def _frozen(subject: Subject) -> list[Claim]:
     return [] if claim is None else [claim]
 
 
-# --- weakenings -------------------------------------------------------------------------------------
+# --- weakenings -----------------------------------------------------------------------------------
 
 BLOCKS = ("floor", "synthesis", "metadata", "execution", "routing", "tube")
 
@@ -225,9 +225,7 @@ def weakenings(study: Study) -> Iterator[tuple[str, Study]]:
 
 
 def _with(study: Study, name: str, value: Any) -> Study:
-    return dataclasses.replace(
-        study, question=dataclasses.replace(study.question, **{name: value})
-    )
+    return dataclasses.replace(study, question=dataclasses.replace(study.question, **{name: value}))
 
 
 REQUIRED = {"margin": (q.DeclaredTube, q.Behavioural), "rate": (q.Growth,)}

@@ -59,7 +59,6 @@ def test_every_accepted_specification_is_decided_and_rechecked(path: str) -> Non
     assert study.bundle_sha256 == sha256_hex(study.bundle)
     again = read_json(canonical_bytes(study.decision))
     assert again == study.decision
-    assert study.verdict in report.verdict["verdict"]
     text = json.dumps(study.document(), allow_nan=False)
     assert study.bundle_sha256 in text
 
@@ -170,9 +169,8 @@ def test_labels_and_recipes_reach_the_plan_but_not_the_study() -> None:
 
 
 def computed(depths: Any, **blocks: Any) -> dict[str, Any]:
-    return {
-        **LIFTED, "structural_floor": {"compute": "affine_lp"}, "search": {"depths": depths}, **blocks
-    }  # fmt: skip
+    asked = {"structural_floor": {"compute": "affine_lp"}, "search": {"depths": depths}}
+    return {**LIFTED, **asked, **blocks}
 
 
 def test_a_plan_deeper_than_any_schedule_is_given_by_its_counts() -> None:
@@ -207,7 +205,11 @@ def test_a_plan_never_follows_a_bad_claim_where_rounding_does_better() -> None:
     claim = ScheduleErrorClaim(
         "qreplace/claim/schedule_error/v1", subject.problem_digest(0), 0, (4, 0), Fraction(1, 2)
     )
-    entry = {"claim": "schedule_error", "path": "bad.json", "sha256": sha256_hex(claim_bytes(claim))}
+    entry = {
+        "claim": "schedule_error",
+        "path": "bad.json",
+        "sha256": sha256_hex(claim_bytes(claim)),
+    }
     study = study_of({**tree, "certificates": [entry]}, {"bad.json": claim_bytes(claim)})
     assert study.decision["plan"]["error"] == "0" and study.decision["plan"]["counts"] == [2, 2]
 

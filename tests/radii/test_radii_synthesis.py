@@ -77,7 +77,7 @@ def test_the_sharp_radii_are_neither_vacuous_nor_looser_than_the_papers() -> Non
     runs = [ratios(seed) for seed in range(40)]
     largest = {name: max(run[name] for run in runs) for name in runs[0]}
     for name in ("Q_D", "Q_D of the schedule", "P_D", "Q_D + P_D", "path"):
-        assert 0.01 < largest[name] < 0.6, (name, largest)
+        assert 0.01 < largest[name] < 0.9, (name, largest)
     assert largest["paper"] < largest["Q_D + P_D"]
     assert all(run["paper over sharp"] > 1 for run in runs)
     assert np.median([run["paper over sharp"] for run in runs]) > 5
@@ -104,6 +104,39 @@ def test_both_rules_keep_their_bounds_for_changing_weights() -> None:
             assert max(map(abs, balance)) <= 1 - Fraction(1, 2 * count - 2)
         for balance in balances(weights, sw.balanced(weights)):
             assert sum(map(abs, balance)) / 2 <= half_l1_discrepancy(count)
+
+
+@settings(derandomize=True, max_examples=150)
+@given(
+    st.lists(st.builds(Fraction, st.integers(0, 60), st.integers(1, 20)), min_size=7, max_size=7),
+    st.integers(1, 12),
+    st.integers(1, 300),
+    st.sampled_from(["endpoint", "path"]),
+)
+def test_the_papers_radius_never_serves_better(
+    drawn: list[Fraction], atoms: int, depth: int, scope: str
+) -> None:
+    """T3.1 bounds T3.3 with ``m = L`` term by term, whatever is declared of the differences."""
+    bound, lipschitz, variation, *pairs, horizon = drawn
+    question = declared(
+        atoms=atoms,
+        scope=scope,
+        horizon=horizon + Fraction(1, 7),
+        synthesis=bounded_variation(
+            field_bound=premise(bound),
+            state_lipschitz=premise(lipschitz),
+            time_variation=premise(variation),
+            difference_bound=premise(pairs[0]),
+            difference_lipschitz=premise(pairs[1]),
+            difference_variation=premise(pairs[2]),
+        ),
+    )
+    synthesis = radii_of(question)[0].synthesis
+    paper = radius_at(synthesis.paper, depth) if synthesis.paper is not None else None
+    for sharp in (synthesis.relaxed_to_pure, synthesis.pure_to_relaxed):
+        value = radius_at(sharp, depth)
+        assert value is not None and paper is not None
+        assert value <= paper + Fraction(1, 1 << 100)
 
 
 # --- Hölder time (T3.2) ---------------------------------------------------------------------------
@@ -260,8 +293,9 @@ def test_defaults_of_pairwise_differences_are_twice_the_bounds() -> None:
 
 def test_exponentials_beyond_reach_are_refused_not_computed() -> None:
     steep = bounded_variation(state_lipschitz=5000)
-    for radius in radii_of(declared(synthesis=steep))[0].synthesis.relaxed_to_pure:
-        assert radius.gaps and not radius.pieces
+    synthesis = radii_of(declared(synthesis=steep))[0].synthesis
+    for radius in (synthesis.relaxed_to_pure, synthesis.pure_to_relaxed, synthesis.paper):
+        assert radius is not None and not radius.pieces
         assert "4096" in radius.gaps[0].reason
     falling = bounded_variation(growth=growth(-5000))
     assert not radii_of(declared(synthesis=falling))[1].synthesis.relaxed_to_pure.pieces
