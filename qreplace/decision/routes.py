@@ -16,7 +16,13 @@ from typing import Literal
 from qreplace.check.bounds import EVERY_DEPTH, ScopedBound
 from qreplace.floor.bracket import End, ends_at
 from qreplace.premises import Evidence, weakest
-from qreplace.question.model import CoveringMetadata, FullDomain, NoRouting, Question
+from qreplace.question.model import (
+    CoveringMetadata,
+    FullDomain,
+    LiftedAffineSystem,
+    NoRouting,
+    Question,
+)
 from qreplace.question.subject import Subject
 from qreplace.radii.arithmetic import arithmetic_radius
 from qreplace.radii.constants import GrowthChoice, Sight, field_constants
@@ -191,6 +197,10 @@ def upper_routes(question: Question, env: Environment, end: End) -> list[Route]:
         tail.append(unavailable("path", "an endpoint upper end says nothing about the path"))
     if end.quantity == "executed_error":
         return [Route("upper", end, _present([*_as_executed(question, env), *tail]))]
+    lifted = isinstance(question.system, LiftedAffineSystem)
+    if lifted and end.domain == "full" and end.quantity == "relaxed_floor":
+        reason = "the atoms' differences are known on the witnesses only"
+        tail.append(unavailable("synthesis", reason))
     found: list[Route] = []
     for chosen in env.chosen:
         shared = _present([chosen.metadata, chosen.arithmetic, env.routing, *tail])

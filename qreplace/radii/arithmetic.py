@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from qreplace.premises import Evidence
 from qreplace.question.model import (
+    CoveringMetadata,
     DeclaredSystem,
     ExactExecution,
     FullDomain,
@@ -157,8 +158,14 @@ class _Arithmetic:
         return ""
 
     def _increment_condition(self, field_error: Fraction, limit: Fraction) -> None:
-        """T4.6: a saturating increment register covers ``|h G_hat| + rho + rho_r``."""
-        bound = self.used.need("field_bound", self.constants.field_bound)
+        """T4.6: a saturating increment register covers ``|h G_hat| + rho + rho_r``.
+
+        A recomputed field bound counts only where the atoms that run are known.
+        """
+        known = self.constants.field_bound
+        if self.constants.state_independent and not self._runs_as_listed:
+            known = None
+        bound = self.used.need("field_bound", known)
         grid, horizon = self.execution.grid, self.constants.horizon
         step = monomial(self._coordinate(bound + field_error) * horizon, -1)
         carried = monomial(grid.step.coefficient, -grid.step.power)
@@ -185,14 +192,11 @@ class _Arithmetic:
         return larger(declared, computed)
 
     def _computed_margin(self) -> Constant | None:
-        """Ideal prefixes of state-independent atoms stay within ``|z_0| + T max_j |b_j|``.
-
-        Only the witnesses' states are known, so on the full domain nothing is.
-        """
+        """Ideal prefixes of state-independent atoms stay within ``|z_0| + T max_j |b_j|``."""
         limit = self.execution.grid.limit
         if limit is None or self.execution.semantics != "write_back":
             return None
-        if self.question.initial is not None or isinstance(self.question.domain, FullDomain):
+        if self.question.initial is not None or not self._runs_as_listed:
             return None
         problem = self.subject.lifted(self.bits)
         largest = Fraction(max(max(map(abs, atom)) for atom in problem.atoms), problem.denominator)
@@ -202,6 +206,15 @@ class _Arithmetic:
         return Constant(
             "saturation_margin", self._norm_margin(room), Evidence.ANALYTIC_CERTIFIED, False
         )
+
+    @property
+    def _runs_as_listed(self) -> bool:
+        """Whether the atoms that run are the listed ones on the witnesses.
+
+        A covering code runs other atoms; the full domain has inputs between the witnesses.
+        """
+        coded = isinstance(self.question.metadata, CoveringMetadata)
+        return not coded and not isinstance(self.question.domain, FullDomain)
 
     def _norm_margin(self, room: Fraction) -> Fraction:
         """A norm bound below which every coordinate stays below ``room``."""

@@ -181,8 +181,8 @@ class Monomial:
 def _power_at(c: Fraction, power: Fraction | int, depth: int, bits: int) -> tuple[int, int]:
     """``c * depth**power`` for ``c >= 0``, in integers: the innermost step of every search."""
     over, under = c.numerator << bits, c.denominator
-    if isinstance(power, Fraction):
-        return _root_power_at(over, under, power, depth, bits)
+    if type(power) is not int:
+        return _root_power_at(over, under, Fraction(power), depth, bits)
     if power < 0:
         under *= depth**-power
     elif power > 0:

@@ -48,6 +48,28 @@ def test_a_full_domain_needs_a_covering_remainder() -> None:
     assert decided(dataclasses.replace(question, domain=far), [1, 1])["verdict"] == "unresolved"
 
 
+def test_constants_of_the_witnesses_do_not_carry_a_full_domain_floor() -> None:
+    """Between the witnesses two atoms may differ by more, so P_D is unknown there."""
+    question = lifted(
+        ["1/2", "1/2"], [[1, 0], [0, 1]], domain=q.FullDomain("full", None, None),
+        floor=floor(0, 0), search=depths(1, 64),
+    )  # fmt: skip
+    verdict = verdict_of(question)
+    assert verdict["verdict"] == "unresolved"
+    assert "known on the witnesses only" in " ".join(verdict["reasons"])
+    witnesses = dataclasses.replace(question, domain=q.WitnessDomain("witnesses", None))
+    assert verdict_of(witnesses)["verdict"] == "conditionally_feasible"
+    impossible = dataclasses.replace(question, floor=floor(1, 2))
+    assert verdict_of(impossible)["verdict"] == "conditionally_impossible"
+    execution = quantized(
+        "increment", "1/1000", limit=9, overflow=q.Saturating("saturate", premise(5))
+    )
+    run = dataclasses.replace(impossible, execution=execution)
+    assert verdict_of(run)["verdict"] == "unresolved"
+    run = dataclasses.replace(run, domain=q.WitnessDomain("witnesses", None))
+    assert verdict_of(run)["verdict"] == "conditionally_impossible"
+
+
 def test_lower_ends_from_witnesses_hold_on_the_full_domain() -> None:
     question = lifted([3], [[1], [2]], domain=q.FullDomain("full", None, None))
     verdict = decided(question)

@@ -10,7 +10,9 @@ import executed_systems as ex
 import pytest
 from declared_questions import (
     bounded_variation,
+    covering,
     declared,
+    depths,
     growth,
     premise,
     quantized,
@@ -298,11 +300,25 @@ def test_saturation_examples_both_speak_and_refuse() -> None:
     assert reasons(refused, 1) == ["arithmetic: missing premise: saturation_margin"]
 
 
-def test_the_margin_of_the_witnesses_is_not_that_of_the_full_domain() -> None:
-    execution = quantized(step="1/8", limit=2, overflow=q.Saturating("saturate", None))
-    full = q.FullDomain("full", None, premise("1/10"))
-    radius = arithmetic(make_question([1], [[1], [-1]], execution=execution, domain=full))
-    assert reasons(radius, 1) == ["arithmetic: missing premise: saturation_margin"]
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        {"domain": q.FullDomain("full", None, premise("1/10"))},
+        {"metadata": covering(), "search": depths(1, 8, bits=(4,))},
+    ],
+    ids=["full domain", "covering code"],
+)
+def test_recomputed_ranges_count_only_where_the_atoms_that_run_are_known(blocks: Any) -> None:
+    """Between the witnesses, and for a coded dictionary, states and fields may be larger."""
+    for semantics, lacking in (("write_back", "saturation_margin"), ("increment", "field_bound")):
+        margin = None if semantics == "write_back" else premise(5)
+        execution = quantized(
+            semantics, step="1/8", limit=2, overflow=q.Saturating("saturate", margin)
+        )
+        radius = arithmetic(make_question([1], [[1], [-1]], execution=execution, **blocks))
+        assert reasons(radius, 1) == [f"arithmetic: missing premise: {lacking}"]
+        listed = arithmetic(make_question([1], [[1], [-1]], execution=execution))
+        assert radius_at(listed, 1) is not None
 
 
 def test_the_better_of_a_declared_and_a_recomputed_margin_counts() -> None:
