@@ -55,14 +55,18 @@ def judge(
     both meet ``resolved``. What is not admitted counts as unresolved. ``unresolved`` itself meets
     only ``not-impossible``.
     """
-    conditional = verdict.startswith("conditionally_")
-    if conditional and (floor is None or evidence.rank > floor.rank):
+    if verdict.startswith("conditionally_") and not admitted(evidence, floor):
         verdict = "unresolved"
     if verdict == "unresolved":
         return 0 if requirement is Requirement.NOT_IMPOSSIBLE else 2
     if requirement is Requirement.RESOLVED:
         return 0
     return 0 if verdict.endswith("_feasible") else 1
+
+
+def admitted(evidence: Evidence, floor: Evidence | None) -> bool:
+    """Whether ``--min-evidence`` lets a conditional verdict of this label count."""
+    return floor is not None and evidence.rank <= floor.rank
 
 
 def worst(codes: Sequence[int]) -> int:
@@ -130,6 +134,8 @@ def _run(path: Path, requirement: Requirement, floor: Evidence | None) -> Result
     evidence = Evidence(decision["evidence"])
     code = judge(requirement, study.verdict, evidence, floor)
     message = f"{study.verdict} ({evidence.value}): {'; '.join(decision['reasons'])}"
+    if study.verdict.startswith("conditionally_") and not admitted(evidence, floor):
+        message += f"; conditional verdicts of this label need --min-evidence {evidence.value}"
     return Result(str(path), code, study.verdict, evidence.value, message, study.id)
 
 

@@ -196,6 +196,9 @@ def upper_routes(question: Question, env: Environment, end: End) -> list[Route]:
     if question.scope == "path" and end.objective == "endpoint":
         tail.append(unavailable("path", "an endpoint upper end says nothing about the path"))
     if end.quantity == "executed_error":
+        if end.domain == "witnesses" and isinstance(question.domain, FullDomain):
+            reason = "rounding jumps, so an executed upper end says nothing between the witnesses"
+            tail = [unavailable("covering", reason)]
         return [Route("upper", end, _present([*_as_executed(question, env), *tail]))]
     lifted = isinstance(question.system, LiftedAffineSystem)
     if lifted and end.domain == "full" and end.quantity == "relaxed_floor":

@@ -18,10 +18,16 @@ from qreplace.decision.levels import CERTIFIED, EVERYTHING, Level
 from qreplace.decision.names import WITHHELD, Verdict, named
 from qreplace.decision.plan import obstruction, plan
 from qreplace.decision.routes import Route
-from qreplace.decision.rows import frontier, interval, interval_document, rows
+from qreplace.decision.rows import Row, frontier, interval, interval_document, rows
 from qreplace.decision.search import Candidate, Search
-from qreplace.decision.words import asked, not_shown, unresolved_reasons
-from qreplace.exact.rational import decimal_text, format_rational
+from qreplace.decision.words import (
+    asked,
+    feasible_reason,
+    impossible_reason,
+    not_shown,
+    unresolved_reasons,
+)
+from qreplace.exact.rational import format_rational
 from qreplace.floor.bracket import End, bracket
 from qreplace.premises import Evidence, weakest
 from qreplace.question.model import DepthRange, Question
@@ -154,8 +160,8 @@ def _document(
         else None,
         "obstruction": _obstruction(search, verdict, claims, shown_bits, upper_limit),
         "claims": _claims_document(claims, bounds),
-        "weakest": _weakest_text(evidence, outcome.support, withheld),
-        "reasons": _reasons(search, outcome, withheld, floor.lower),
+        "weakest": _weakest_text(evidence, declared, outcome.support, withheld),
+        "reasons": _reasons(search, outcome, withheld, reported),
         "not_shown": not_shown(question, claims, verdict.value),
     }
 
@@ -272,7 +278,10 @@ def _claims_document(
     return documents
 
 
-def _weakest_text(evidence: Evidence, support: Sequence[Route], withheld: list[str]) -> str:
+def _weakest_text(
+    evidence: Evidence, declared: Sequence[str], support: Sequence[Route], withheld: list[str]
+) -> str:
+    """What a verdict leans on most: something declared before anything checked here."""
     if withheld:
         return f"required certificate {', '.join(withheld)} is absent or unchecked"
     if not support:
@@ -281,22 +290,26 @@ def _weakest_text(evidence: Evidence, support: Sequence[Route], withheld: list[s
         for radius in route.radii:
             if radius.evidence is evidence and radius.declared:
                 return f"{radius.name}: {', '.join(radius.declared)} ({evidence.value})"
+    if declared:
+        return f"declared: {', '.join(declared)}; the weakest label used is {evidence.value}"
+    for route in support:
         if route.end.evidence is evidence:
             return f"{route.end.kind} {route.end.side} end ({evidence.value})"
-    return f"objective ({evidence.value})"
+    return f"every premise used is {evidence.value}"
 
 
 def _reasons(
-    search: Search, outcome: _Outcome, withheld: list[str], floor: End | None
+    search: Search, outcome: _Outcome, withheld: list[str], reported: Sequence[Row]
 ) -> list[str]:
     found = [
         f"required certificate {name} is absent or unchecked, so nothing is certified"
         for name in withheld
     ]
     if outcome.best is not None and outcome.level is not None:
-        found.append(_feasible_reason(search, outcome.best, outcome.level))
+        found.append(feasible_reason(search, outcome.best, outcome.level))
     elif outcome.level is not None:
-        found.append(_impossible_reason(search, outcome, floor))
+        found.append(impossible_reason(outcome.verdict, outcome.from_depth, outcome.support))
+        found.extend(_shallow_exceptions(outcome, reported))
     else:
         found.extend(unresolved_reasons(search))
     if search.budget.spent:
@@ -304,30 +317,12 @@ def _reasons(
     return found
 
 
-def _feasible_reason(search: Search, best: Candidate, level: Level) -> str:
-    upper = search.tightest(best.depth, best.bits, "upper", level)
-    if upper is None:
-        return "feasible"
-    pieces = [f"{upper.route.end.kind} upper end"]
-    pieces.extend(radius.name for radius in upper.route.radii if radius.pieces)
-    return (
-        f"at depth {best.depth} with {best.bits} metadata bits the error is at most "
-        f"{decimal_text(upper.value, up=True)} ({' + '.join(pieces)}), within the tolerance"
-    )
-
-
-def _impossible_reason(search: Search, outcome: _Outcome, floor: End | None) -> str:
-    if outcome.from_depth == 1:
-        depths = "at every depth"
-    elif outcome.from_depth is not None:
-        depths = f"at every depth from {outcome.from_depth} on"
-    else:
-        depths = "at every depth of the declared grid"
-    if outcome.from_depth not in (None, 1) and (
-        outcome.verdict is not Verdict.CERTIFIED_ASYMPTOTICALLY_IMPOSSIBLE
-    ):
-        depths += " and at every depth of the declared grid"
-    text = f"the error exceeds the tolerance {depths}"
-    if floor is not None and floor.side == "lower":
-        text += f"; the floor is at least {decimal_text(floor.value, up=False)}"
-    return text
+def _shallow_exceptions(outcome: _Outcome, reported: Sequence[Row]) -> list[str]:
+    """Beside "no large depth": the searched depths that are not excluded, or that even work."""
+    if outcome.verdict is not Verdict.CERTIFIED_ASYMPTOTICALLY_IMPOSSIBLE:
+        return []
+    found = ["smaller depths are not all excluded; the table says which"]
+    works = [row.depth for row in reported if row.verdict is Verdict.CONDITIONALLY_FEASIBLE]
+    if works:
+        found.append(f"given the declared premises, depth {works[0]} does meet the tolerance")
+    return found

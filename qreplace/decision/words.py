@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from qreplace.claims import Claim, claim_kind
 from qreplace.decision.evaluate import reasons_at
-from qreplace.decision.levels import EVERYTHING
-from qreplace.decision.routes import PROBE_END, upper_routes
+from qreplace.decision.levels import EVERYTHING, Level
+from qreplace.decision.names import Verdict
+from qreplace.decision.routes import PROBE_END, Route, upper_routes
 from qreplace.exact.rational import decimal_text
 from qreplace.floor.bracket import Bracket, bracket
 from qreplace.premises import Absent, Evidence
@@ -24,7 +25,7 @@ from qreplace.question.model import (
 )
 
 if TYPE_CHECKING:
-    from qreplace.decision.search import Search
+    from qreplace.decision.search import Candidate, Search
 
 NOT_SHOWN_BY_KIND = {
     "affine_lp": "affine_lp: the bracket is exact for the lifted witnesses; it says nothing about "
@@ -48,6 +49,8 @@ def asked(question: Question) -> list[str]:
             found.append("exact initial state")
         if isinstance(question.execution.overflow, Unbounded):
             found.append("registers as wide as needed")
+        elif question.execution.semantics != "write_back":
+            found.append("a state register as wide as needed")
     if isinstance(question.metadata, NoMetadata):
         found.append("no metadata")
     if isinstance(question.routing, NoRouting):
@@ -87,6 +90,52 @@ def not_shown(question: Question, claims: Sequence[Claim], verdict: str) -> list
     return found
 
 
+_UPPER = {
+    "schedule_error": "the error of its schedule",
+    "affine_lp": "the floor's upper end",
+    "frozen": "the error of the frozen state",
+    "declared": "the declared floor",
+}
+_LOWER = {
+    "affine_lp": "the floor is at least",
+    "frozen": "the frozen state is off by at least",
+    "declared": "the declared floor is at least",
+}
+
+
+def feasible_reason(search: Search, best: Candidate, level: Level) -> str:
+    """Where the tolerance is met, by how much, and what the bound is made of."""
+    upper = search.tightest(best.depth, best.bits, "upper", level)
+    if upper is None:
+        return f"depth {best.depth} meets the tolerance"
+    pieces = [_UPPER.get(upper.route.end.kind, upper.route.end.kind)]
+    pieces.extend(radius.name for radius in upper.route.radii if radius.pieces)
+    plain = isinstance(search.question.metadata, NoMetadata)
+    budget = "" if plain else f" with {best.bits} metadata bits"
+    return (
+        f"at depth {best.depth}{budget} the error is at most "
+        f"{decimal_text(upper.value, up=True)} ({' + '.join(pieces)}), within the tolerance"
+    )
+
+
+def impossible_reason(verdict: Verdict, start: int | None, support: Sequence[Route]) -> str:
+    """At which depths the tolerance is exceeded, and what shows it."""
+    if start is None:
+        depths = "at every depth of the declared grid"
+    elif start == 1:
+        depths = "at every depth"
+    else:
+        depths = f"at every depth from {start} on"
+        if verdict is not Verdict.CERTIFIED_ASYMPTOTICALLY_IMPOSSIBLE:
+            depths += " and at every depth of the declared grid"
+    text = f"the error exceeds the tolerance {depths}"
+    shown = {(route.end.kind, route.end.value): None for route in support}
+    for kind, value in shown:
+        if kind in _LOWER:
+            text += f"; {_LOWER[kind]} {decimal_text(value, up=False)}"
+    return text
+
+
 def unresolved_reasons(search: Search) -> list[str]:
     """Why nothing was decided, and what would resolve it."""
     bits = search.easiest[0]
@@ -102,8 +151,8 @@ def unresolved_reasons(search: Search) -> list[str]:
     if closest is not None:
         where, value = closest
         found.append(
-            f"the smallest upper end found is {decimal_text(value, up=True)} at depth {where}; the "
-            f"tolerance is {decimal_text(search.threshold.feasible, up=False)}"
+            f"the smallest upper end found is {decimal_text(value, up=True)} at depth {where}; "
+            f"{decimal_text(search.threshold.feasible, up=False)} would be needed"
         )
     return found or ["nothing that was declared or checked decides the question"]
 
@@ -139,6 +188,12 @@ def _place_of_floor(search: Search, floor: Bracket, *, reached: bool) -> str:
     if floor.upper is None:
         return ""
     if floor.upper.value > search.threshold.feasible:
+        lower = floor.lower.value if floor.lower is not None else None
+        if limit is not None and lower is not None and search.threshold.feasible < lower:
+            return (
+                "the floor lies inside the comparator's interval: a tighter comparator would "
+                "resolve it"
+            )
         return (
             "the floor's bracket does not lie on one side of the tolerance: a tighter bracket "
             "would resolve it"

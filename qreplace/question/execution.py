@@ -102,6 +102,11 @@ class QuantizedExecution:
     initial_error: Term | None
     overflow: Overflow
 
+    def __post_init__(self) -> None:
+        limits = (self.grid.limit, self.carry.limit if self.carry is not None else None)
+        if isinstance(self.overflow, Unbounded) and limits != (None, None):
+            raise Malformed("a register with a limit overflows; say whether it saturates or wraps")
+
 
 Execution = ExactExecution | QuantizedExecution
 

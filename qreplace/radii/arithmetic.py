@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from qreplace.premises import Evidence
+from qreplace.premises import Absent, Evidence
 from qreplace.question.model import (
     CoveringMetadata,
     DeclaredSystem,
@@ -87,7 +87,9 @@ class _Arithmetic:
             return unavailable("arithmetic", blocked)
         ceiling: Fraction | None = None
         if isinstance(self.execution.overflow, Saturating):
-            ceiling = used.need("saturation_margin", self._saturation_margin())
+            margin = self._saturation_margin()
+            if margin is not None or self.execution.semantics == "write_back":
+                ceiling = used.need("saturation_margin", margin)
         formula = FORMULAS[self.execution.semantics]
         if self.execution.carry is not None:
             formula += " + T4.7 rho_r S1 / h"
@@ -124,11 +126,24 @@ class _Arithmetic:
         declared = self.sight.upper("initial_error", self.execution.initial_error)
         if not self.constants.state_independent:
             return declared
-        value = Fraction(0)
-        if self.question.initial is not None:
-            value = self._cell(self.execution.grid)
+        # Only write-back puts the initial state itself on a grid.
+        moved = self.execution.semantics == "write_back" and not self._starts_on_grid()
+        value = self._cell(self.execution.grid) if moved else Fraction(0)
         computed = Constant("initial_error", value, Evidence.ANALYTIC_CERTIFIED, False)
+        if moved and isinstance(self.execution.initial_error, Absent):
+            return computed  # `exact` is refuted by the data
         return smaller(declared, computed)
+
+    def _starts_on_grid(self) -> bool:
+        """Whether every initial coordinate is a multiple of the step, at every depth."""
+        if self.question.initial is None:
+            return True
+        step = self.execution.grid.step
+        state = self.subject.array(self.question.initial, "initial state")
+        return step.power == 0 and all(
+            (Fraction(n, state.denominator) / step.coefficient).denominator == 1
+            for n in state.numerators
+        )
 
     def _overflow_conditions(self, field_error: Fraction) -> str:
         """Record what overflow demands; a non-empty answer says why there is no radius at all."""
@@ -142,6 +157,7 @@ class _Arithmetic:
             return ""
         if limit is None:
             return "a register that can overflow needs its range (T4.6, T4.9)"
+        self._carry_condition()
         if isinstance(overflow, Wrapping):
             return self._wrapping_condition(overflow, limit)
         if self.execution.semantics != "write_back":
@@ -149,13 +165,22 @@ class _Arithmetic:
         return ""
 
     def _wrapping_condition(self, overflow: Wrapping, limit: Fraction) -> str:
-        """T4.9: an invariant for every value before it is written, within the register's range."""
+        """T4.9: an invariant for every value before it is written; rounding may add a cell."""
         invariant = self.sight.upper("no_overflow", overflow.no_overflow)
         if invariant is None:
             return "wrapping without a no-overflow invariant is uncertified (T4.9)"
-        if self.used.need("no_overflow", invariant) > limit:
-            return "the no-overflow invariant allows values beyond the grid's limit (T4.9)"
+        reason = "the no-overflow invariant and rounding reach beyond the grid's limit (T4.9)"
+        room = limit - self.used.need("no_overflow", invariant)
+        self.used.conditions.append(Guard(_rounding(self.execution.grid), room, reason))
         return ""
+
+    def _carry_condition(self) -> None:
+        """T4.6, T4.7: a carry register holds what one rounding leaves, rounded itself."""
+        carry = self.execution.carry
+        if carry is not None and carry.limit is not None:
+            left = _rounding(self.execution.grid) + _rounding(carry)
+            reason = "the carry register is narrower than one rounding of the increment (T4.6)"
+            self.used.conditions.append(Guard(left, carry.limit, reason))
 
     def _increment_condition(self, field_error: Fraction, limit: Fraction) -> None:
         """T4.6: a saturating increment register covers ``|h G_hat| + rho + rho_r``.
@@ -222,6 +247,12 @@ class _Arithmetic:
         if isinstance(norm, (WeightedLinfNorm, WeightedL1Norm)):
             return room * min(norm.weights)
         return room
+
+
+def _rounding(grid: Grid) -> DepthSum:
+    """The largest rounding error of one coordinate: half a step to nearest, else a step."""
+    cell = grid.step.coefficient / (2 if grid.rounding == "nearest" else 1)
+    return monomial(cell, -grid.step.power)
 
 
 def _dimension(subject: Subject, bits: int) -> int:

@@ -28,7 +28,12 @@ from qreplace.spec.blocks.dictionary import (
     ListedDictionarySpec,
     VectorAtomSpec,
 )
-from qreplace.spec.blocks.execution import ExactCarrySpec, QuantizedExecutionSpec, WrapSpec
+from qreplace.spec.blocks.execution import (
+    ExactCarrySpec,
+    GridCarrySpec,
+    QuantizedExecutionSpec,
+    WrapSpec,
+)
 from qreplace.spec.blocks.objective import FullDomainSpec, NormSpec
 from qreplace.spec.blocks.routing import PrescribedSpec, StateDependentSpec
 from qreplace.spec.depths import grid_findings
@@ -328,6 +333,21 @@ def _carry(spec: Spec) -> Findings:
             ("execution", "grid"),
             needed(f"a limit of the grid that can {execution.overflow.kind}", "none"),
         )
+    carry = execution.carry
+    limits = (
+        ("grid", execution.grid.limit),
+        ("carry", carry.grid.limit if isinstance(carry, GridCarrySpec) else None),
+    )
+    for name, limit in limits:
+        if not bounded and limit is not None:
+            yield _contradiction(
+                ("execution", "overflow"),
+                needed(
+                    f"saturate or wrap, since the {name} has a limit",
+                    "unbounded",
+                    "A grid given by its step alone is as wide as needed.",
+                ),
+            )
 
 
 def _no_overflow(spec: Spec) -> Findings:
