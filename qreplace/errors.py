@@ -47,8 +47,9 @@ class QReplaceError(Exception):
 
     def __str__(self) -> str:
         where = f" (at {self.pointer})" if self.pointer else ""
-        remedy = f" {self.remedy}" if self.remedy else ""
-        return f"{self.message}{where}{remedy}"
+        if not self.remedy:
+            return f"{self.message}{where}"
+        return f"{self.message.rstrip('.')}{where}. {self.remedy}"
 
 
 class SpecError(QReplaceError):

@@ -248,11 +248,7 @@ CONTRADICTORY: list[tuple[str, dict[str, Any], str, str]] = [
         "negative-range",
         _without(
             "frozen-grid",
-            execution=_tree(
-                dataclasses.replace(
-                    COARSE, grid=dataclasses.replace(COARSE.grid, limit=Fraction(1))
-                )
-            )
+            execution=_tree(COARSE)
             | {
                 "grid": {
                     "step": {"coefficient": "1/4", "power": 0},

@@ -86,7 +86,7 @@ def quantized(
     limit: Number | None = None,
     **fields: Any,
 ) -> q.QuantizedExecution:
-    """A declared execution, everything but the rounding exact, registers unbounded."""
+    """A declared execution, everything but the rounding exact; with a limit registers saturate."""
     grid = q.Grid(
         q.DepthRule(Fraction(step), power), rounding, None if limit is None else Fraction(limit)
     )
@@ -94,7 +94,7 @@ def quantized(
         "carry": None,
         "field_error": ABSENT,
         "initial_error": ABSENT,
-        "overflow": q.Unbounded("unbounded"),
+        "overflow": q.Unbounded("unbounded") if limit is None else q.Saturating("saturate", None),
         **fields,
     }
     return q.QuantizedExecution("quantized", semantics, grid, **values)

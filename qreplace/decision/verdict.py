@@ -290,6 +290,8 @@ def _weakest_text(
         for radius in route.radii:
             if radius.evidence is evidence and radius.declared:
                 return f"{radius.name}: {', '.join(radius.declared)} ({evidence.value})"
+        if route.end.evidence is evidence and route.end.declared:
+            return f"{route.end.kind} {route.end.side} end ({evidence.value})"
     if declared:
         return f"declared: {', '.join(declared)}; the weakest label used is {evidence.value}"
     for route in support:

@@ -86,10 +86,12 @@ class _Arithmetic:
         if blocked:
             return unavailable("arithmetic", blocked)
         ceiling: Fraction | None = None
-        if isinstance(self.execution.overflow, Saturating):
-            margin = self._saturation_margin()
-            if margin is not None or self.execution.semantics == "write_back":
-                ceiling = used.need("saturation_margin", margin)
+        if isinstance(self.execution.overflow, Saturating) and (
+            self.execution.semantics == "write_back"
+        ):
+            # The limit is the written register's; of the others it is the increment's (T4.6), and
+            # a margin of the state, declared or not, changes nothing.
+            ceiling = used.need("saturation_margin", self._saturation_margin())
         formula = FORMULAS[self.execution.semantics]
         if self.execution.carry is not None:
             formula += " + T4.7 rho_r S1 / h"

@@ -27,7 +27,11 @@ VERDICTS: dict[str, VerdictWords] = {
     "certified_feasible": VerdictWords("Yes", "certified feasible", "yes", "certified", "[ YES ]"),
     "certified_impossible": VerdictWords("No", "certified impossible", "no", "certified", "[ NO ]"),
     "certified_asymptotically_impossible": VerdictWords(
-        "No, at large depth", "certified asymptotically impossible", "no", "certified", "[ NO ]"
+        "No, at large depth",
+        "certified asymptotically impossible",
+        "no",
+        "certified",
+        "[ NO, AT LARGE DEPTH ]",
     ),
     "conditionally_feasible": VerdictWords(
         "Yes, if", "conditionally feasible", "yes", "conditional", "[ YES, IF ]"

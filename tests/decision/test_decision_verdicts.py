@@ -233,10 +233,10 @@ def test_a_tighter_but_weaker_premise_hides_no_stronger_label() -> None:
 
 def test_a_tighter_but_weaker_premise_never_hides_a_certified_verdict() -> None:
     """A declared initial error or margin on lifted data stands beside the recomputed one."""
-    fine: dict[str, Any] = {"step": "1/10000", "limit": 5}
+    fine: dict[str, Any] = {"step": "1/10000"}
     for execution in (
         quantized(**fine, initial_error=premise(0, evidence=Evidence.DIAGNOSTIC)),
-        quantized(**fine, overflow=q.Saturating("saturate", premise(100))),
+        quantized(**fine, limit=5, overflow=q.Saturating("saturate", premise(100))),
         quantized(**fine, initial_error=premise(3)),
     ):
         question = lifted(["1/2", "1/2"], [[1, 0], [0, 1]], execution=execution)

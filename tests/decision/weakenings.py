@@ -104,7 +104,7 @@ class Draw:
             self.rng.choice(["1/10", "1/300", "1/3000", 4]),
             self.rng.choice([0, 0, 1, 2]),
             self.rng.choice(["nearest", "directed", "stochastic"]),
-            limit=self.rng.choice([1, 5]),
+            limit=None if isinstance(overflow, q.Unbounded) else self.rng.choice([1, 5]),
             field_error=self.term(0, "1/100"),
             initial_error=self.term(0, "1/50"),
             overflow=overflow,

@@ -20,7 +20,16 @@ from declared_questions import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lifted_questions import L1, L2, LINF, block_l2, make_question, weighted_l1, weighted_linf
+from lifted_questions import (
+    L1,
+    L2,
+    LINF,
+    block_l2,
+    make_question,
+    vector,
+    weighted_l1,
+    weighted_linf,
+)
 
 from qreplace.decision.evaluate import radius_at, reasons_at
 from qreplace.decision.routes import PROBE_END, Route
@@ -311,9 +320,8 @@ def test_saturation_examples_both_speak_and_refuse() -> None:
 def test_recomputed_ranges_count_only_where_the_atoms_that_run_are_known(blocks: Any) -> None:
     """Between the witnesses, and for a coded dictionary, states and fields may be larger."""
     for semantics, lacking in (("write_back", "saturation_margin"), ("increment", "field_bound")):
-        margin = None if semantics == "write_back" else premise(5)
         execution = quantized(
-            semantics, step="1/8", limit=2, overflow=q.Saturating("saturate", margin)
+            semantics, step="1/8", limit=2, overflow=q.Saturating("saturate", None)
         )
         radius = arithmetic(make_question([1], [[1], [-1]], execution=execution, **blocks))
         assert reasons(radius, 1) == [f"arithmetic: missing premise: {lacking}"]
@@ -379,23 +387,51 @@ def test_a_register_that_is_wide_enough_is_never_exceeded(seed: int) -> None:
     assert deviation <= (radius_at(radius, depth) or 0)
 
 
-def test_wrapping_needs_an_invariant_within_the_range() -> None:
+def test_wrapping_needs_an_invariant_that_leaves_room_for_rounding() -> None:
+    """Values below the limit are written a cell's rounding further at most."""
+
     def wrapping(invariant: q.Premise | None, limit: int | None = 2) -> Radius:
-        execution = quantized(limit=limit, overflow=q.Wrapping("wrap", invariant))
+        execution = quantized(step="1/4", limit=limit, overflow=q.Wrapping("wrap", invariant))
         return arithmetic(declared(execution=execution))
 
     assert reasons(wrapping(None), 1) == [
         "arithmetic: wrapping without a no-overflow invariant is uncertified (T4.9)"
     ]
-    assert reasons(wrapping(premise(1, "2000001/1000000")), 1) == [
-        "arithmetic: the no-overflow invariant allows values beyond the grid's limit (T4.9)"
+    assert reasons(wrapping(premise(1, "1875001/1000000")), 1) == [
+        "arithmetic: the no-overflow invariant and rounding reach beyond the grid's limit (T4.9)"
     ]
     assert reasons(wrapping(premise(2), None), 1) == [
         "arithmetic: a register that can overflow needs its range (T4.6, T4.9)"
     ]
     assert reasons(wrapping(premise(2, evidence=Evidence.UNAVAILABLE)), 1)
-    held = wrapping(premise(1, 2))
+    held = wrapping(premise(1, "15/8"))
     assert radius_at(held, 1) is not None and "no_overflow" in held.declared
+
+
+def test_a_margin_of_the_state_changes_nothing_for_an_increment_register() -> None:
+    """Its premise, there or not, neither widens nor narrows what is known (design rule 4)."""
+    radii = []
+    for margin in (None, premise("1/1000"), premise(100)):
+        execution = quantized(
+            "error_feedback", step="1/8", limit=9, overflow=q.Saturating("saturate", margin)
+        )
+        radii.append(arithmetic(declared(execution=execution)))
+    assert radii[0] == radii[1] == radii[2]
+    assert radius_at(radii[0], 8) is not None
+
+
+def test_a_carry_register_must_hold_what_one_rounding_leaves() -> None:
+    """Nearest rounding to 1/8 leaves 1/16, and its own rounding to 1/64 adds 1/128."""
+    for limit, holds in (("9/128", True), ("8/128", False)):
+        carry = q.Grid(q.DepthRule(Fraction(1, 64), 0), "nearest", Fraction(limit))
+        execution = quantized(
+            "error_feedback", step="1/8", limit=9, carry=carry,
+            overflow=q.Saturating("saturate", None),
+        )  # fmt: skip
+        radius = arithmetic(declared(execution=execution))
+        assert (radius_at(radius, 8) is not None) == holds
+        if not holds:
+            assert "the carry register is narrower" in reasons(radius, 8)[0]
 
 
 # --- what it rests on -----------------------------------------------------------------------------
@@ -409,19 +445,28 @@ def test_omitted_terms_are_missing_and_absent_ones_are_zero() -> None:
 
 
 def test_lifted_data_give_the_initial_error_themselves() -> None:
-    """0 from the state 0, one rounding from any other; a looser declared bound is not used."""
-    start = make_question([1], [[1]]).target
-    assert isinstance(start, q.VectorTarget)
+    """0 from a state on the grid, one rounding from any other, which `exact` cannot deny.
+
+    A looser declared bound is not used, a tighter one is, as a declared premise.
+    """
+    off, on = vector(["1/3"]), vector(["3/4"])
     for initial, error, value in (
         (None, None, 0),
-        (start.values, None, Fraction(1, 8)),
-        (start.values, premise(1), Fraction(1, 8)),
-        (start.values, premise("1/16"), Fraction(1, 16)),
+        (on, None, 0),
+        (on, ABSENT, 0),
+        (off, None, Fraction(1, 8)),
+        (off, ABSENT, Fraction(1, 8)),
+        (off, premise(1), Fraction(1, 8)),
+        (off, premise("1/16"), Fraction(1, 16)),
     ):
         execution = quantized(step="1/4", initial_error=error)
         radius = arithmetic(make_question([2], [[1]], initial=initial, execution=execution))
         assert radius_at(radius, 1) == Fraction(1, 8) + value
         assert bool(radius.declared) == (value == Fraction(1, 16))
+    # Increments are added to a state that stays where it is.
+    execution = quantized("increment", step="1/4", initial_error=ABSENT)
+    radius = arithmetic(make_question([2], [[1]], initial=off, execution=execution))
+    assert radius_at(radius, 1) == Fraction(1, 8)
 
 
 def test_error_feedback_needs_room_in_a_declared_tube_for_its_carry() -> None:

@@ -88,7 +88,7 @@ def quantized(**more: Any) -> Any:
         "semantics": "error_feedback",
         "grid": {"bits": 8, "limit": 4, "rounding": "nearest"},
         "carry": "exact",
-        "overflow": "unbounded",
+        "overflow": "wrap",
         **more,
     }
     return question(changed(DECLARED, execution=block)).execution
@@ -103,7 +103,7 @@ def test_a_grid_of_bits() -> None:
 
 def test_a_grid_that_depends_on_depth() -> None:
     grid = {"step": {"coefficient": "1/16", "power": 1}, "rounding": "stochastic"}
-    assert quantized(grid=grid).grid.step == q.DepthRule(Fraction(1, 16), 1)
+    assert quantized(grid=grid, overflow="unbounded").grid.step == q.DepthRule(Fraction(1, 16), 1)
 
 
 @pytest.mark.parametrize("word", ["none", "exact"])
