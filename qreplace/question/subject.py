@@ -16,7 +16,7 @@ from typing import Any
 from qreplace.errors import InputError
 from qreplace.exact.codec import encode
 from qreplace.exact.document import canonical_bytes, sha256_hex
-from qreplace.exact.packed import product
+from qreplace.exact.packed import pack, product, unpack
 from qreplace.question.arrays import ArrayStore, ExactArray, load_array
 from qreplace.question.model import (
     Array,
@@ -31,6 +31,11 @@ from qreplace.question.model import (
     WeightedL1Norm,
     WeightedLinfNorm,
 )
+
+WEIGHT_BITS = 32
+"""Weights and their total below this many bits are combined packed: schedules always are."""
+PACK_FROM = 256
+"""Coordinates from which packing pays."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,29 @@ class LiftedProblem:
         self, weights: Sequence[int], total: int, coordinates: Iterable[int] | None = None
     ) -> list[int]:
         """``B weights / total - y`` over ``total * denominator``, on all or some coordinates."""
+        small = total + sum(map(abs, weights)) < 1 << WEIGHT_BITS
+        if coordinates is None and small and self.dimension >= PACK_FROM:
+            atoms, target, size = self._packed
+            combined = sum(map(mul, weights, atoms)) - total * target
+            return unpack(combined, self.dimension, size)
+        return self.residual_plain(weights, total, coordinates)
+
+    def residual_plain(
+        self, weights: Sequence[int], total: int, coordinates: Iterable[int] | None = None
+    ) -> list[int]:
+        """The same, coordinate by coordinate: the reference."""
         rows, target = self.rows, self.target
         chosen = range(len(target)) if coordinates is None else coordinates
         return [sum(map(mul, weights, rows[i])) - total * target[i] for i in chosen]
+
+    @cached_property
+    def _packed(self) -> tuple[list[int], int, int]:
+        """Atoms and target packed, with digits wide enough for weights below ``WEIGHT_BITS``."""
+        columns = (*self.atoms, self.target)
+        largest = max(max(max(column), -min(column)) for column in columns)
+        size = (largest.bit_length() + WEIGHT_BITS + 8) // 8
+        *atoms, target = (pack(column, size) for column in columns)
+        return atoms, target, size
 
     def separation(
         self, indices: Sequence[int], functional: Sequence[int], atoms: Iterable[int] | None = None

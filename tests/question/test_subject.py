@@ -40,7 +40,7 @@ from qreplace.question.model import (
     WitnessDomain,
 )
 from qreplace.question.norms import coordinate_radius, norm_bounds
-from qreplace.question.subject import LiftedProblem, Subject
+from qreplace.question.subject import PACK_FROM, LiftedProblem, Subject
 
 
 def matrix(rows: int, columns: int, numbers: st.SearchStrategy[Fraction]) -> Any:
@@ -314,3 +314,23 @@ def test_the_radius_of_a_box(shares: list[Fraction], cell: Fraction) -> None:
         assert size(norm, values) <= coordinate_radius(norm, 6, cell)
     for norm in (L2, block_l2(2)):
         assert size(norm, values) <= coordinate_radius(norm, 6, cell) ** 2
+
+
+@given(st.data())
+def test_the_packed_residual_is_the_plain_one(data: st.DataObject) -> None:
+    """Also at the edge of what a digit holds, and for weights too long to pack."""
+    bits = data.draw(st.sampled_from([1, 7, 31, 63, 200]))
+    edge = st.sampled_from([-(2**bits), -(2**bits) + 1, 2**bits, 0, 1, -1])
+    numbers = st.one_of(edge, st.integers(-(2**bits), 2**bits))
+    period = data.draw(st.integers(1, 7))
+    count = data.draw(st.integers(1, 4))
+
+    def column() -> tuple[int, ...]:
+        drawn = data.draw(st.lists(numbers, min_size=period, max_size=period))
+        return tuple((drawn * (PACK_FROM // period + 1))[:PACK_FROM])
+
+    problem = LiftedProblem(tuple(column() for _ in range(count)), column(), 3, PACK_FROM)
+    size = data.draw(st.sampled_from([3, 2**20, 2**30, 2**31, 2**40]))
+    weights = data.draw(st.lists(st.integers(0, size), min_size=count, max_size=count))
+    total = data.draw(st.integers(1, size))
+    assert problem.residual(weights, total) == problem.residual_plain(weights, total)
