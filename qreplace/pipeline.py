@@ -191,7 +191,8 @@ def _frozen(subject: Subject, bits: int) -> list[Claim]:
 
 def _bundle(loaded: LoadedSpec, claims: Sequence[Claim], verdict: dict[str, Any]) -> bytes:
     question = loaded.question
-    arrays = {digest: loaded.arrays[digest] for digest in stored_arrays(question)}
+    named = stored_arrays(question) if loaded.arrays else ()
+    arrays = {digest: loaded.arrays[digest] for digest in named}
     documents = {sha256_hex(claim_bytes(claim)): claim_bytes(claim) for claim in claims}
     return write_bundle(
         engine=__version__,

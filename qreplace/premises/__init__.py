@@ -20,18 +20,14 @@ class Evidence(enum.Enum):
     DIAGNOSTIC = "diagnostic"
     UNAVAILABLE = "unavailable"
 
-    @property
-    def rank(self) -> int:
+    def __init__(self, label: str) -> None:
+        self.rank = len(type(self).__members__)
         """0 for the strongest label; a larger rank is weaker evidence."""
-        return _RANK[self]
 
     @property
     def certified(self) -> bool:
         """Whether the label is one of the certified ones (a *declared* one never counts)."""
         return self.rank <= Evidence.FINITE_WITNESS_CERTIFIED.rank
-
-
-_RANK = {label: rank for rank, label in enumerate(Evidence)}
 
 
 def weakest(labels: list[Evidence]) -> Evidence:
