@@ -11,9 +11,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from qreplace.check.plain import plain_bracket
 
 from benchmarks.measure import best_of, record
+from qreplace.check.plain import plain_bracket
 from qreplace.check.registry import check_claim
 from qreplace.produce.affine_lp import AffineLPProducer
 from qreplace.question.arrays import RawArray
