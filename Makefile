@@ -36,7 +36,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
 soak: $(VENV)/.dev
-	QREPLACE_SOAK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile tests/exact tests/produce tests/radii tests/decision
+	QREPLACE_SOAK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile tests/exact tests/question tests/produce tests/check tests/radii tests/decision
 
 lock: $(VENV)/.dev
 	for name in core dev; do \
