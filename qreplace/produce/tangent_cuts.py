@@ -74,8 +74,9 @@ class TangentCuts:
         return bool(np.abs(self._residuals(alpha)).max() <= MET)
 
     def _exceeding(self, alpha: Floats, value: float) -> list[int]:
+        """Blocks longer than ``value``; one of length 0 has no direction, whatever a model says."""
         lengths = np.linalg.norm(self._residuals(alpha), axis=1)
-        return [int(k) for k in np.flatnonzero(lengths > value)]
+        return [int(k) for k in np.flatnonzero(lengths > max(value, 0.0))]
 
     def _add(self, blocks: list[int], alpha: Floats) -> None:
         residuals = self._residuals(alpha)

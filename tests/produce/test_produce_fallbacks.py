@@ -29,9 +29,10 @@ from lifted_strategies import Problem, problems, simplex_grid
 from qreplace.errors import ProducerFailed
 from qreplace.produce import affine_lp, l1, maximum, tangent_cuts
 from qreplace.produce.affine_lp import produce
-from qreplace.produce.linear_program import LinearProgram, Solution, solve
+from qreplace.produce.linear_program import LinearProgram, Solution, centred_atoms, solve
+from qreplace.produce.tangent_cuts import TangentCuts
 from qreplace.question.model import Norm
-from qreplace.question.subject import Subject
+from qreplace.question.subject import LiftedProblem, Subject
 
 Doctor = Callable[[Solution, float], Solution]
 LINEAR_NORMS = [LINF, L1, weighted_linf(1, 2, "1/3"), weighted_l1(1, 2, "1/3")]
@@ -207,3 +208,10 @@ def test_random_answers_never_give_a_false_claim(problem: Problem, seed: int) ->
     lower, _ = bracket_of(subject, claim)
     for alpha in simplex_grid(len(problem.atoms), 6):
         assert problem.exceeds(alpha, lower)
+
+
+def test_a_block_that_is_met_gives_no_tangent_even_below_a_negative_value() -> None:
+    """Found by a soak run: a solver's value of -1 made a cut of a zero residual."""
+    problem = LiftedProblem(((1, 0, 5, 0), (2, 0, 0, 1)), (1, 0, 0, 0), 1, 4)
+    cuts = TangentCuts(problem, centred_atoms(problem), 2)
+    assert cuts._exceeding(np.array([1.0, 0.0]), -1.0) == [1]
