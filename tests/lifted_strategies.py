@@ -10,7 +10,8 @@ from fractions import Fraction
 from hypothesis import strategies as st
 from lifted_questions import L1, L2, LINF, block_l2, make_subject, weighted_l1, weighted_linf
 
-from qreplace.claims.affine_lp import AffineLPClaim, SparseVector
+from qreplace.claims.affine_lp import AffineLPClaim
+from qreplace.claims.functional import SparseVector
 from qreplace.exact.roots import sqrt_bounds
 from qreplace.question.model import BlockL2Norm, L2Norm, Norm
 from qreplace.question.subject import Subject

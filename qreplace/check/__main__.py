@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qreplace.check.bounds import ScopedBound
+from qreplace.check.bounds import Checked, ScopedBound, ScopedConstants
 from qreplace.check.registry import check_claim
 from qreplace.claims import Claim, claim_kind, read_claim
 from qreplace.claims.bundle import Bundle, read_bundle
@@ -32,7 +32,7 @@ from qreplace.decision.verdict import decide
 from qreplace.errors import InputError, Malformed, QReplaceError, Rejected
 from qreplace.exact.document import canonical_bytes, read_json
 from qreplace.exact.rational import decimal_text, format_rational
-from qreplace.premises import Evidence
+from qreplace.premises import weakest
 from qreplace.question.arrays import read_npy
 from qreplace.question.model import Question, StoredArray, read_question
 from qreplace.question.subject import Subject
@@ -103,10 +103,10 @@ def check_bundle(data: bytes) -> Report:
 
 def check_claims(
     subject: Subject, documents: Iterator[bytes] | Sequence[bytes] | Any
-) -> tuple[list[Claim], list[ScopedBound]]:
+) -> tuple[list[Claim], list[Checked]]:
     """Parse and check claim documents; claims come back in the order of their digests."""
     claims: list[Claim] = []
-    bounds: list[ScopedBound] = []
+    bounds: list[Checked] = []
     for document in documents:
         claim = read_claim(document)
         claims.append(claim)
@@ -115,7 +115,7 @@ def check_claims(
 
 
 def verdict_document(
-    subject: Subject, claims: Sequence[Claim], bounds: Sequence[ScopedBound]
+    subject: Subject, claims: Sequence[Claim], bounds: Sequence[Checked]
 ) -> dict[str, Any]:
     """The decision document in the form that a bundle stores."""
     return {"format": VERDICT_FORMAT, **decide(subject, claims, bounds)}
@@ -198,15 +198,36 @@ def proposition(question: Question, verdict: dict[str, Any]) -> str:
 def check_claim_file(data: bytes, question: Question, arrays: dict[str, bytes]) -> Report:
     """Check one claim against a question."""
     claim = read_claim(data)
-    bounds = check_claim(Subject(question, arrays), claim)
+    checked = check_claim(Subject(question, arrays), claim)
+    bounds = [bound for bound in checked if isinstance(bound, ScopedBound)]
+    constants = [bound for bound in checked if isinstance(bound, ScopedConstants)]
     lowers = [bound.value for bound in bounds if bound.side == "lower"]
     uppers = [bound.value for bound in bounds if bound.side == "upper"]
-    quantity = {
-        "relaxed_floor": "the structural floor",
-        "ideal_error": "the ideal error",
-        "executed_error": "the executed error",
-    }[bounds[0].quantity]
-    text = quantity
+    evidence = weakest([entry.evidence for entry in checked])
+    text = _bounds_text(bounds, question) if bounds else _constants_text(constants, question)
+    return Report(
+        kind=claim_kind(claim),
+        proposition=text,
+        lower=format_rational(max(lowers)) if lowers else None,
+        upper=format_rational(min(uppers)) if uppers else None,
+        evidence=evidence.value,
+        verdict=None,
+        notes=(),
+    )
+
+
+_QUANTITIES = {
+    "relaxed_floor": "the structural floor",
+    "ideal_error": "the ideal error",
+    "executed_error": "the executed error",
+}
+
+
+def _bounds_text(bounds: Sequence[ScopedBound], question: Question) -> str:
+    """What the bounds of one claim say, in words."""
+    lowers = [bound.value for bound in bounds if bound.side == "lower"]
+    uppers = [bound.value for bound in bounds if bound.side == "upper"]
+    text = _QUANTITIES[bounds[0].quantity]
     if lowers:
         text += f" is at least {decimal_text(max(lowers), up=False)}"
     if uppers:
@@ -215,16 +236,34 @@ def check_claim_file(data: bytes, question: Question, arrays: dict[str, bytes]) 
     first, last = bounds[0].depths.first, bounds[0].depths.last
     if bounds[0].quantity != "relaxed_floor":
         text += f" at depth {first}" if first == last else f" at every depth from {first} on"
-    evidence = max((bound.evidence for bound in bounds), key=lambda e: e.rank)
-    return Report(
-        kind=claim_kind(claim),
-        proposition=f"{text}, {question.norm.kind} norm, on the {bounds[0].domain}",
-        lower=format_rational(max(lowers)) if lowers else None,
-        upper=format_rational(min(uppers)) if uppers else None,
-        evidence=(evidence if isinstance(evidence, Evidence) else bounds[0].evidence).value,
-        verdict=None,
-        notes=(),
-    )
+    return f"{text}, {question.norm.kind} norm, on the {bounds[0].domain}"
+
+
+_CONSTANTS = {
+    "field_bound": "field bound",
+    "state_lipschitz": "state-Lipschitz constant",
+    "growth_rate": "growth rate",
+    "time_variation": "time variation",
+    "difference_bound": "bound of the atoms' differences",
+    "difference_lipschitz": "Lipschitz constant of the differences",
+    "difference_variation": "time variation of the differences",
+}
+
+
+def _constants_text(constants: Sequence[ScopedConstants], question: Question) -> str:
+    """What checked constants say, in words."""
+    shown = [
+        f"{words} at most {decimal_text(value, up=True)}"
+        for entry in constants
+        for name, words in _CONSTANTS.items()
+        if (value := getattr(entry, name)) is not None
+    ]
+    if not shown:
+        return "the operator norm of a matrix of the question is at most the claimed value"
+    margins = [entry.margin for entry in constants if entry.margin is not None]
+    room = f", with room {decimal_text(min(margins), up=False)} about every ideal state"
+    where = f"on a tube{room}" if margins else "everywhere"
+    return f"{', '.join(shown)}; {question.norm.kind} norm, {where}"
 
 
 def check_file(path: Path, question: Path | None, arrays: Path | None) -> Report:

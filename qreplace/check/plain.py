@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from qreplace.check.bounds import require, require_code
-from qreplace.claims.affine_lp import AffineLPClaim, SparseVector
+from qreplace.claims.affine_lp import AffineLPClaim
+from qreplace.claims.functional import SparseVector
 from qreplace.errors import InputError
 from qreplace.exact.roots import sqrt_bounds
 from qreplace.question.model import (
@@ -147,6 +148,8 @@ def _atom(subject: Subject, atom: Atom) -> Vector:
         return _entries(subject, atom.values)
     if atom.kind == "linear_map":
         return _mapped(subject, _matrix(subject, atom.weights))
+    if atom.kind != "quantized_linear":
+        raise Rejected("this atom depends on time or on the state")
     codes = _matrix(subject, atom.codes)
     scales = _entries(subject, atom.scales)
     scales = scales * len(codes) if len(scales) == 1 else scales

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from qreplace.check import affine_lp, frozen, schedule_error
+from qreplace.check import (
+    affine_lp,
+    compositional,
+    frozen,
+    hjb_sos,
+    relaxed_control,
+    schedule_error,
+    support,
+)
 from qreplace.check.bounds import ScopedBound
 from qreplace.claims import Claim, claim_kind
 from qreplace.question.subject import Subject
@@ -14,6 +22,10 @@ CHECKERS: dict[str, Callable[[Subject, Any], tuple[ScopedBound, ...]]] = {
     "affine_lp": affine_lp.check,
     "schedule_error": schedule_error.check,
     "frozen": frozen.check,
+    "hjb_sos": hjb_sos.check,
+    "compositional": compositional.check,
+    "support": support.check,
+    "relaxed_control": relaxed_control.check,
 }
 
 

@@ -7,19 +7,50 @@ from __future__ import annotations
 
 from typing import Any
 
+from qreplace.claims.affine_dynamics import AffineDynamicsClaim
 from qreplace.claims.affine_lp import AffineLPClaim
+from qreplace.claims.compositional import CompositionalClaim
+from qreplace.claims.field_constants import FieldConstantsClaim
 from qreplace.claims.frozen import FrozenClaim
+from qreplace.claims.hjb_sos import HjbSosClaim
+from qreplace.claims.observable import ObservableClaim
+from qreplace.claims.operator_norm import OperatorNormClaim
+from qreplace.claims.perturbed import PerturbedClaim
+from qreplace.claims.relaxed_control import RelaxedControlClaim
 from qreplace.claims.schedule_error import ScheduleErrorClaim
+from qreplace.claims.support import SupportClaim
 from qreplace.errors import Malformed
 from qreplace.exact.codec import decode, encode
 from qreplace.exact.document import canonical_bytes, read_json, sha256_hex
 
-Claim = AffineLPClaim | ScheduleErrorClaim | FrozenClaim
+Claim = (
+    AffineLPClaim
+    | ScheduleErrorClaim
+    | FrozenClaim
+    | AffineDynamicsClaim
+    | PerturbedClaim
+    | HjbSosClaim
+    | CompositionalClaim
+    | SupportClaim
+    | ObservableClaim
+    | RelaxedControlClaim
+    | OperatorNormClaim
+    | FieldConstantsClaim
+)
 
 KINDS: dict[str, type[Claim]] = {
     "affine_lp": AffineLPClaim,
     "schedule_error": ScheduleErrorClaim,
     "frozen": FrozenClaim,
+    "affine_dynamics": AffineDynamicsClaim,
+    "perturbed": PerturbedClaim,
+    "hjb_sos": HjbSosClaim,
+    "compositional": CompositionalClaim,
+    "support": SupportClaim,
+    "observable": ObservableClaim,
+    "relaxed_control": RelaxedControlClaim,
+    "operator_norm": OperatorNormClaim,
+    "field_constants": FieldConstantsClaim,
 }
 
 MAX_CLAIM_BYTES = 32 * 1024 * 1024

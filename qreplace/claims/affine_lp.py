@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-
-@dataclass(frozen=True, slots=True)
-class SparseVector:
-    """Entries ``numerators[k] / denominator`` at ascending ``indices[k]``; all others are 0."""
-
-    denominator: Fraction
-    indices: tuple[int, ...]
-    numerators: tuple[Fraction, ...]
+from qreplace.claims.functional import SparseVector
 
 
 @dataclass(frozen=True, slots=True)

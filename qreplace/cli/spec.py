@@ -11,7 +11,7 @@ import typer
 
 from qreplace.errors import InputError
 
-TEMPLATES = ("affine", "linear", "declared")
+TEMPLATES = ("affine", "linear", "dynamics", "polynomial", "declared")
 
 
 def init(

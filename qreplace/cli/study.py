@@ -100,7 +100,8 @@ def certify(
 
     loaded = load_spec(spec)
     subject = Subject(loaded.question, loaded.arrays)
-    claims, bounds = certify_spec(loaded, subject, progress=terminal_progress())
+    checked = certify_spec(loaded, subject, progress=terminal_progress())
+    claims = checked.claims
     if not claims:
         raise InputError(
             "nothing was certified: the specification requests no engine and attaches no claim",
@@ -112,7 +113,11 @@ def certify(
     write_files(out, files)
 
     def ends(digest: str, side: str) -> str | None:
-        own: list[ScopedBound] = [b for b in bounds if b.claim == digest and b.side == side]
+        own = [
+            bound
+            for bound in checked.bounds
+            if isinstance(bound, ScopedBound) and bound.claim == digest and bound.side == side
+        ]
         return format_rational(own[0].value) if own else None
 
     listed = [

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qreplace.check.bounds import ScopedBound
+from qreplace.check.bounds import Checked
 from qreplace.decision.routes import Route
 from qreplace.premises import Evidence, Premise
 from qreplace.question.model import Growth, Question, Saturating, Wrapping
@@ -43,11 +43,11 @@ EVERYTHING = Level(False, Evidence.DIAGNOSTIC)
 """Every premise that is available at all."""
 
 
-def levels_of(question: Question, bounds: Sequence[ScopedBound]) -> list[Level]:
-    """Certified first; then one level for each label that a premise or a checked bound carries."""
+def levels_of(question: Question, checked: Sequence[Checked]) -> list[Level]:
+    """Certified first; then one level for each label that a premise or a checked claim carries."""
     labels = {premise.evidence for premise in _declared(question)}
     if labels:
-        labels.update(bound.evidence for bound in bounds)
+        labels.update(entry.evidence for entry in checked)
     labels.discard(Evidence.UNAVAILABLE)
     ordered = sorted(labels, key=lambda label: label.rank)
     return [CERTIFIED, *map(_level, ordered)]

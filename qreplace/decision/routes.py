@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from qreplace.check.bounds import EVERY_DEPTH, ScopedBound
+from qreplace.check.bounds import EVERY_DEPTH, ScopedBound, ScopedConstants
 from qreplace.floor.bracket import End, ends_at
 from qreplace.premises import Evidence, weakest
 from qreplace.question.model import (
@@ -139,17 +139,20 @@ class Environment:
     ends: list[End]
     """Checked ends, and the declared ones that the level admits."""
     chosen: tuple[ChosenRadii, ...]
-    """Alternatives, one a growth rate; each is valid by itself."""
+    """Alternatives, one a tube and growth rate; each is valid by itself."""
     routing: Radius | None
     covering: Radius | None
 
 
 def environment(
-    subject: Subject, bits: int, bounds: Sequence[ScopedBound], sight: Sight
+    subject: Subject,
+    bits: int,
+    bounds: Sequence[ScopedBound],
+    checked: Sequence[ScopedConstants],
+    sight: Sight,
 ) -> Environment:
     """Gather ends and radii at ``bits`` metadata bits from the premises in sight."""
     question = subject.question
-    constants = field_constants(subject, bits, sight)
     ends = [
         end
         for end in ends_at(subject, bits, bounds)
@@ -165,7 +168,10 @@ def environment(
                 arithmetic=arithmetic_radius(subject, constants, choice, bits, sight),
             )
             # Nothing declared and nothing checked: no radius matters.
-            for choice in (constants.choices if ends or sight.weakest else ())
+            for constants in (
+                field_constants(subject, bits, checked, sight) if ends or sight.weakest else ()
+            )
+            for choice in constants.choices
         ),
         routing=_routing(question),
         covering=_covering(question, sight),

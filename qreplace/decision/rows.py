@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from qreplace.check.bounds import ScopedBound
+from qreplace.check.bounds import Checked, ScopedBound
 from qreplace.decision import grid as grids
 from qreplace.decision.levels import EVERYTHING, Level
 from qreplace.decision.names import Verdict, named
@@ -55,12 +55,13 @@ def interval(
     return (lower.value if lower else Fraction(0)), (upper.value if upper else None)
 
 
-def rows(search: Search, best: int | None, bounds: Sequence[ScopedBound]) -> list[Row]:
+def rows(search: Search, best: int | None, checked: Sequence[Checked]) -> list[Row]:
     """The best metadata at each depth, thinned to at most ``MAX_ROWS`` rows.
 
     ``best`` is the depth of the chosen candidate; it and the depths of claims are kept.
     """
     wanted = [] if best is None else [best]
+    bounds = (entry for entry in checked if isinstance(entry, ScopedBound))
     wanted.extend(b.depths.first for b in bounds if b.depths.first == b.depths.last)
     inside = [depth for depth in wanted if any(_in_range(depth, r) for r in search.grid)]
     return [_row(search, depth) for depth in grids.thinned(search.grid, inside, MAX_ROWS)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from qreplace.check.bounds import ScopedBound
+from qreplace.check.bounds import Checked, ScopedBound, ScopedConstants
 from qreplace.decision import grid as grids
 from qreplace.decision.costs import Prices
 from qreplace.decision.evaluate import Answer, Threshold, Value, proves, slack, value_at
@@ -48,14 +48,15 @@ class Candidate:
 class Search:
     """One question with its checked bounds; environments are formed once a budget and a level."""
 
-    def __init__(self, subject: Subject, bounds: Sequence[ScopedBound]) -> None:
+    def __init__(self, subject: Subject, checked: Sequence[Checked]) -> None:
         self.subject = subject
         self.question: Question = subject.question
-        self.bounds = bounds
+        self.bounds = [entry for entry in checked if isinstance(entry, ScopedBound)]
+        self.constants = [entry for entry in checked if isinstance(entry, ScopedConstants)]
         self.budget = grids.Budget()
         self.grid = self.question.search.depths
         self.bits = self.question.search.metadata_bits
-        self.levels = levels_of(self.question, bounds)
+        self.levels = levels_of(self.question, checked)
         self._environments: dict[tuple[int, Level], Environment] = {}
         self._routes: dict[tuple[int, Level], list[Route]] = {}
         self._usable: dict[tuple[int, Level, str], list[Route]] = {}
@@ -84,7 +85,7 @@ class Search:
         if key not in self._environments:
             first = self._environments.get((self.bits[-1], level)) if self.monotone else None
             if first is None:
-                found = environment(self.subject, bits, self.bounds, level.sight)
+                found = environment(self.subject, bits, self.bounds, self.constants, level.sight)
             else:
                 found = with_bits(self.question, first, bits, level.sight)
             self._environments[key] = found

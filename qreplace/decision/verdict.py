@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from qreplace.check.bounds import ScopedBound
+from qreplace.check.bounds import Checked, ScopedBound
 from qreplace.claims import Claim, claim_digest, claim_kind
 from qreplace.decision.evaluate import Answer, radius_at
 from qreplace.decision.levels import CERTIFIED, EVERYTHING, Level
@@ -49,13 +49,11 @@ class _Outcome:
     """The routes that the verdict rests on."""
 
 
-def decide(
-    subject: Subject, claims: Sequence[Claim], bounds: Sequence[ScopedBound]
-) -> dict[str, Any]:
+def decide(subject: Subject, claims: Sequence[Claim], bounds: Sequence[Checked]) -> dict[str, Any]:
     """The decision document: exact strings, integers and texts only; keys as design.md lists them.
 
-    ``bounds`` are what the checkers returned for ``claims``. Raises ``Contradiction`` when checked
-    bounds exclude each other.
+    ``bounds`` are what the checkers returned for ``claims``, constants included. Raises
+    ``Contradiction`` when checked bounds exclude each other.
     """
     search = Search(subject, bounds)
     outcome = _outcome(search)
@@ -120,7 +118,7 @@ def _document(
     search: Search,
     outcome: _Outcome,
     claims: Sequence[Claim],
-    bounds: Sequence[ScopedBound],
+    bounds: Sequence[Checked],
     withheld: list[str],
 ) -> dict[str, Any]:
     question = search.question
@@ -155,9 +153,7 @@ def _document(
         "impossible_from": outcome.from_depth,
         "depths": [row.document() for row in reported],
         "frontier": frontier(reported),
-        "plan": plan(search.subject, claims, outcome.best.depth, outcome.best.bits)
-        if outcome.best
-        else None,
+        "plan": _plan(search, outcome, claims),
         "obstruction": _obstruction(search, verdict, claims, shown_bits, upper_limit),
         "claims": _claims_document(claims, bounds),
         "weakest": _weakest_text(evidence, declared, outcome.support, withheld),
@@ -212,6 +208,19 @@ def _best(search: Search, outcome: _Outcome) -> dict[str, Any] | None:
     }
 
 
+def _plan(search: Search, outcome: _Outcome, claims: Sequence[Claim]) -> dict[str, Any] | None:
+    """What to run at the chosen candidate; the rounding loss is that of the level reached."""
+    if outcome.best is None or outcome.level is None:
+        return None
+    depth, bits = outcome.best.depth, outcome.best.bits
+    losses = [
+        radius_at(chosen.synthesis.relaxed_to_pure, depth)
+        for chosen in search.environment(bits, outcome.level).chosen
+    ]
+    rounding = min((loss for loss in losses if loss is not None), default=None)
+    return plan(search.subject, claims, depth, bits, rounding)
+
+
 def _radii(search: Search, depth: int, bits: int, level: Level) -> dict[str, Any]:
     """Every radius at a candidate: those of the route used, then the alternatives."""
     found: dict[str, Any] = {}
@@ -257,22 +266,21 @@ def _obstruction(
     return obstruction(search.subject, claims, bits, limit) if impossible else None
 
 
-def _claims_document(
-    claims: Sequence[Claim], bounds: Sequence[ScopedBound]
-) -> list[dict[str, Any]]:
+def _claims_document(claims: Sequence[Claim], bounds: Sequence[Checked]) -> list[dict[str, Any]]:
     documents = []
     for claim in claims:
         digest = claim_digest(claim)
-        own = [bound for bound in bounds if bound.claim == digest]
-        lowers = [bound.value for bound in own if bound.side == "lower"]
-        uppers = [bound.value for bound in own if bound.side == "upper"]
+        own = [entry for entry in bounds if entry.claim == digest]
+        ends = [entry for entry in own if isinstance(entry, ScopedBound)]
+        lowers = [bound.value for bound in ends if bound.side == "lower"]
+        uppers = [bound.value for bound in ends if bound.side == "upper"]
         documents.append(
             {
                 "kind": claim_kind(claim),
                 "sha256": digest,
                 "lower": format_rational(max(lowers)) if lowers else None,
                 "upper": format_rational(min(uppers)) if uppers else None,
-                "evidence": weakest([bound.evidence for bound in own]).value,
+                "evidence": weakest([entry.evidence for entry in own]).value,
             }
         )
     return documents

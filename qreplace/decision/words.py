@@ -34,7 +34,26 @@ NOT_SHOWN_BY_KIND = {
     "better schedule does not exist",
     "frozen": "frozen: the declared grid and rounding never move the state; not what another "
     "kernel or an undocumented accumulator does",
+    "affine_dynamics": "affine_dynamics: the ends hold for this affine system, horizon and initial "
+    "state; not that a search finds the control, and not what finite depth costs",
+    "perturbed": "perturbed: a lower end on the claim's own tube; not how much of the gap to the "
+    "true floor the nominal system is to blame for, and no control",
+    "hjb_sos": "hjb_sos: no control comes closer, for this field, horizon and initial state; not "
+    "that any control comes that close, and not why one optimiser stays above it",
+    "compositional": "compositional: a lower end that pays for all coupling between the blocks; "
+    "what the coupling costs may be the method's loss, not the system's",
+    "support": "support: no endpoint lies beyond this one functional's bound; nothing about other "
+    "directions, and not that any control reaches the bound",
+    "observable": "observable: every schedule ends at one value of these functionals; nothing "
+    "about the part of the state that they do not see",
+    "relaxed_control": "relaxed_control: this one control ends that close; not that a short "
+    "schedule or a training run does, and not that no control comes closer",
+    "operator_norm": "operator_norm: an upper bound of one matrix's norm; not that it is attained, "
+    "and nothing about the error by itself",
+    "field_constants": "field_constants: constants of the ideal fields on the claim's tube; "
+    "nothing outside it, and nothing about fields as a kernel computes them",
 }
+"""What a certificate of each kind does not show: its line of QR Table 8."""
 
 
 def asked(question: Question) -> list[str]:
@@ -94,11 +113,20 @@ _UPPER = {
     "schedule_error": "the error of its schedule",
     "affine_lp": "the floor's upper end",
     "frozen": "the error of the frozen state",
+    "affine_dynamics": "the floor's upper end",
+    "relaxed_control": "the error of its control",
     "declared": "the declared floor",
 }
 _LOWER = {
     "affine_lp": "the floor is at least",
     "frozen": "the frozen state is off by at least",
+    "affine_dynamics": "the support function shows an ideal error of at least",
+    "perturbed": "the nominal system, less its field error, shows an ideal error of at least",
+    "hjb_sos": "the value function shows an ideal error of at least",
+    "compositional": "the blocks' value functions, less the coupling, show an ideal error of at "
+    "least",
+    "support": "a bound of one functional shows an ideal error of at least",
+    "observable": "what no schedule can change shows an ideal error of at least",
     "declared": "the declared floor is at least",
 }
 

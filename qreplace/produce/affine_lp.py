@@ -17,7 +17,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from qreplace.claims.affine_lp import AffineLPClaim, SparseVector
+from qreplace.claims.affine_lp import AffineLPClaim
+from qreplace.claims.functional import SparseVector
 from qreplace.errors import ProducerFailed
 from qreplace.exact.rational import MAX_DIGITS
 from qreplace.exact.roots import sqrt_bounds

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import flint
 
-from qreplace.claims.affine_lp import SparseVector
+from qreplace.claims.functional import SparseVector
 from qreplace.errors import ProducerFailed
 from qreplace.produce.lifting import MIN_SIZE, ExactVector, NumericLifting
 

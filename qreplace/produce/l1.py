@@ -9,7 +9,7 @@ from operator import mul
 
 import numpy as np
 
-from qreplace.claims.affine_lp import SparseVector
+from qreplace.claims.functional import SparseVector
 from qreplace.errors import ProducerFailed
 from qreplace.produce.basis import solve_basis, sparse_vector
 from qreplace.produce.lifting import ExactVector

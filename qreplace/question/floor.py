@@ -7,16 +7,50 @@ from fractions import Fraction
 from typing import Literal
 
 from qreplace.errors import Malformed
+from qreplace.exact.polynomial import Polynomial
 from qreplace.premises import Premise, Term
 from qreplace.question.system import ListedDictionary
+
+Engine = Literal[
+    "auto",
+    "affine_lp",
+    "affine_dynamics",
+    "perturbed",
+    "hjb_sos",
+    "moment",
+    "compositional",
+    "support",
+    "observable",
+    "relaxed_control",
+]
+"""What may be asked to bracket a floor; ``auto`` tries those that apply, cheapest first."""
+
+MAX_ORDER = 16
+MAX_REGION = 64
+MAX_BLOCKS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class ComputedFloor:
-    """A request: bracket the floor with this engine."""
+    """A request: bracket the floor with this engine.
+
+    ``order`` is r of the moment-SOS hierarchy (value functions of degree 2r in ``(t, z)``); without
+    one the engine chooses. ``region`` are polynomials ``g_i(t, z)``, nonnegative along every
+    trajectory, that a certificate may use beside its own box. ``blocks`` are the coordinates of
+    each block of a compositional certificate. All three are requests: a claim proves what it uses.
+    """
 
     kind: Literal["compute"]
-    engine: Literal["affine_lp"]
+    engine: Engine
+    order: int | None = None
+    region: tuple[Polynomial, ...] = ()
+    blocks: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.order is not None and not 1 <= self.order <= MAX_ORDER:
+            raise Malformed(f"an order is 1 to {MAX_ORDER}")
+        if len(self.region) > MAX_REGION or len(self.blocks) > MAX_BLOCKS:
+            raise Malformed(f"at most {MAX_REGION} region polynomials and {MAX_BLOCKS} blocks")
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ from qreplace.question.floor import (
     ConstantSynthesis,
     CoveringMetadata,
     DeclaredFloor,
+    Engine,
     Floor,
     Growth,
     HoelderSynthesis,
@@ -73,15 +74,21 @@ from qreplace.question.search import (
 )
 from qreplace.question.system import (
     MAX_ATOMS,
+    MAX_POLYNOMIAL_DIMENSION,
+    AffineDynamicsSystem,
     Atom,
     DeclaredDictionary,
     DeclaredSystem,
     DeclaredTarget,
     Dictionary,
+    ForcingAtom,
+    ForcingPiece,
     LiftedAffineSystem,
     LinearAtom,
     LinearTarget,
     ListedDictionary,
+    PolynomialAtom,
+    PolynomialSystem,
     QuantizedLinearAtom,
     System,
     Target,
@@ -105,11 +112,14 @@ from qreplace.question.terms import (
 FORMAT: Literal["qreplace/question/v1"] = "qreplace/question/v1"
 
 __all__ = [
+    "ENGINES",
     "FORMAT",
     "MAX_ATOMS",
     "MAX_DEPTH",
     "MAX_GRID_RANGES",
+    "MAX_POLYNOMIAL_DIMENSION",
     "AccuracyMatching",
+    "AffineDynamicsSystem",
     "Array",
     "Atom",
     "Behavioural",
@@ -132,9 +142,12 @@ __all__ = [
     "Dictionary",
     "Domain",
     "Emulation",
+    "Engine",
     "ExactExecution",
     "Execution",
     "Floor",
+    "ForcingAtom",
+    "ForcingPiece",
     "FrozenRouting",
     "FullDomain",
     "Grid",
@@ -155,6 +168,8 @@ __all__ = [
     "Norm",
     "Objective",
     "Overflow",
+    "PolynomialAtom",
+    "PolynomialSystem",
     "PrescribedRouting",
     "QuantizedExecution",
     "QuantizedLinearAtom",
@@ -268,10 +283,10 @@ def _check_consistency(question: Question) -> None:
             )
     if isinstance(question.system, LiftedAffineSystem):
         _check_lifted(question)
-    elif isinstance(question.floor, ComputedFloor):
-        raise Malformed(
-            "the affine_lp engine needs a lifted_affine system", pointer="/floor/engine"
-        )
+    elif isinstance(question.system, (AffineDynamicsSystem, PolynomialSystem)):
+        _check_dynamic(question, question.system)
+    if isinstance(question.floor, ComputedFloor):
+        _check_floor(question, question.floor)
 
 
 def _check_lifted(question: Question) -> None:
@@ -285,14 +300,91 @@ def _check_lifted(question: Question) -> None:
         raise Malformed("a lifted affine system determines its own constants", pointer="/synthesis")
     if isinstance(question.tube, DeclaredTube):
         raise Malformed("a lifted affine system needs no tube", pointer="/tube")
+    _check_atoms(question, (VectorAtom,))
+
+
+def _check_dynamic(question: Question, system: AffineDynamicsSystem | PolynomialSystem) -> None:
+    """Systems whose atoms are given and depend on the state or on time (theory T7.2, T7.4)."""
+    name = f"a system of kind {system.kind}"
+    if isinstance(question.target, DeclaredTarget):
+        raise Malformed(f"{name} needs its target's data", pointer="/target")
+    if not isinstance(question.dictionary, ListedDictionary):
+        raise Malformed(f"{name} needs its atoms", pointer="/dictionary")
+    if isinstance(question.domain, FullDomain):
+        raise Malformed(
+            f"{name} has one initial state and one target: ask about witnesses", pointer="/domain"
+        )
+    if isinstance(system, AffineDynamicsSystem):
+        _check_atoms(question, (VectorAtom, ForcingAtom))
+        for index, atom in enumerate(question.dictionary.atoms):
+            if isinstance(atom, ForcingAtom) and atom.pieces[-1].start >= question.horizon:
+                raise Malformed(
+                    "a piece of a forcing starts beyond the horizon",
+                    pointer=f"/dictionary/atoms/{index}",
+                )
+        return
+    if not isinstance(question.target, VectorTarget):
+        raise Malformed(f"{name} needs a vector target", pointer="/target")
+    for dictionary in (question.dictionary, *question.codes.values()):
+        for index, atom in enumerate(getattr(dictionary, "atoms", ())):
+            where = f"/dictionary/atoms/{index}"
+            if not isinstance(atom, PolynomialAtom):
+                raise Malformed(f"{name} has polynomial atoms", pointer=where)
+            fits = all(part.fits(system.dimension + 1) for part in atom.field)
+            if len(atom.field) != system.dimension or not fits:
+                raise Malformed(
+                    f"needed {system.dimension} polynomials in t and {system.dimension} "
+                    "coordinates",
+                    pointer=where,
+                )
+
+
+def _check_atoms(question: Question, plain: tuple[type, ...]) -> None:
+    """Target and atoms are vectors (``plain``), or maps of the witnesses."""
     linear = isinstance(question.target, LinearTarget)
     dictionaries = [question.dictionary, *question.codes.values()]
     for dictionary in dictionaries:
         for index, atom in enumerate(getattr(dictionary, "atoms", ())):
-            if linear == isinstance(atom, VectorAtom):
+            if isinstance(atom, PolynomialAtom) or linear == isinstance(atom, plain):
                 raise Malformed(
                     "target and atoms are both vectors or both maps of the witnesses",
                     pointer=f"/dictionary/atoms/{index}",
                 )
     if linear and question.domain.inputs is None:
         raise Malformed("linear maps need the witness inputs", pointer="/domain/inputs")
+
+
+ENGINES: dict[str, tuple[str, ...]] = {
+    "lifted_affine": ("auto", "affine_lp"),
+    "affine_dynamics": (
+        "auto", "affine_dynamics", "observable", "relaxed_control", "support", "hjb_sos", "moment",
+    ),
+    "polynomial": (
+        "auto", "observable", "perturbed", "relaxed_control", "support", "hjb_sos", "moment",
+        "compositional",
+    ),
+    "declared": (),
+}  # fmt: skip
+"""The floor engines that apply to each kind of system."""
+
+
+def _check_floor(question: Question, floor: ComputedFloor) -> None:
+    """The engine fits the system, and its hints fit the state."""
+    system = question.system
+    fitting = ENGINES[system.kind]
+    if floor.engine not in fitting:
+        known = f"; there are {', '.join(fitting)}" if fitting else ""
+        raise Malformed(
+            f"the {floor.engine} engine does not apply to a system of kind {system.kind}{known}",
+            pointer="/floor/engine",
+        )
+    hinted = floor.region or floor.blocks
+    if hinted and not isinstance(system, PolynomialSystem):
+        raise Malformed("a region and blocks are about polynomial systems", pointer="/floor")
+    if isinstance(system, PolynomialSystem):
+        if not all(g.fits(system.dimension + 1) and g.exponents for g in floor.region):
+            message = "a region holds polynomials in t and the state"
+            raise Malformed(message, pointer="/floor/region")
+        named = sorted(index for block in floor.blocks for index in block)
+        if floor.blocks and named != list(range(system.dimension)):
+            raise Malformed("blocks hold every coordinate exactly once", pointer="/floor/blocks")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from operator import mul
 from typing import Any
@@ -18,13 +19,24 @@ from qreplace.exact.codec import encode
 from qreplace.exact.document import canonical_bytes, sha256_hex
 from qreplace.exact.packed import pack, product, unpack
 from qreplace.question.arrays import ArrayStore, ExactArray, load_array
+from qreplace.question.dynamics import (
+    AffineProblem,
+    ForcingOnPiece,
+    PolynomialProblem,
+    as_polynomial,
+)
 from qreplace.question.model import (
+    AffineDynamicsSystem,
     Array,
     Atom,
     BlockL2Norm,
+    DeclaredSystem,
+    ForcingAtom,
     LiftedAffineSystem,
     LinearTarget,
     ListedDictionary,
+    PolynomialAtom,
+    PolynomialSystem,
     Question,
     VectorAtom,
     VectorTarget,
@@ -116,6 +128,8 @@ class Subject:
         self.question = question
         self.store = store
         self._problems: dict[int, LiftedProblem] = {}
+        self._affine: dict[int, AffineProblem] = {}
+        self._polynomial: dict[int, PolynomialProblem] = {}
         self._digests: dict[int, str] = {}
         self._arrays: dict[Array, ExactArray] = {}
 
@@ -164,6 +178,118 @@ class Subject:
             self._problems[key] = self._form(self.question.dictionary_for(bits))
         return self._problems[key]
 
+    def dimension(self, bits: int) -> int:
+        """The dimension of the state."""
+        system = self.question.system
+        if isinstance(system, (DeclaredSystem, PolynomialSystem)):
+            return system.dimension
+        if isinstance(system, AffineDynamicsSystem):
+            return self.affine(bits).dimension
+        return self.lifted(bits).dimension
+
+    def affine(self, bits: int) -> AffineProblem:
+        """The affine dynamics at ``bits`` metadata bits; state-independent atoms have A = 0."""
+        key = bits if bits in self.question.codes else -1
+        if key not in self._affine:
+            self._affine[key] = self._form_affine(self.question.dictionary_for(bits))
+        return self._affine[key]
+
+    def polynomial(self, bits: int) -> PolynomialProblem:
+        """The polynomial dynamics; affine ones whose forcings have one piece are polynomial too."""
+        key = bits if bits in self.question.codes else -1
+        if key not in self._polynomial:
+            self._polynomial[key] = self._form_polynomial(bits)
+        return self._polynomial[key]
+
+    def _form_polynomial(self, bits: int) -> PolynomialProblem:
+        question = self.question
+        dictionary = question.dictionary_for(bits)
+        if not isinstance(question.system, PolynomialSystem):
+            return as_polynomial(self.affine(bits))
+        if not isinstance(dictionary, ListedDictionary):
+            raise InputError("this question holds no atoms: they are declared only")
+        target = question.target
+        if not isinstance(target, VectorTarget):
+            raise InputError("a polynomial system needs a vector target")
+        aim = self.array(target.values, "target")
+        if aim.size != question.system.dimension:
+            raise InputError(
+                f"the target has {aim.size} entries, the state {question.system.dimension}"
+            )
+        self._check_norm(aim.size, 0)
+        initial = self._initial(aim.size)
+        fields = []
+        for index, atom in enumerate(dictionary.atoms):
+            if not isinstance(atom, PolynomialAtom):
+                raise InputError(f"atom {index} is not polynomial")
+            fields.append(atom.field)
+        return PolynomialProblem(
+            tuple(fields), _fractions(initial), _fractions(aim), question.horizon
+        )
+
+    def _form_affine(self, dictionary: Any) -> AffineProblem:
+        question = self.question
+        system, target = question.system, question.target
+        if (
+            not isinstance(system, (AffineDynamicsSystem, LiftedAffineSystem))
+            or not isinstance(dictionary, ListedDictionary)
+            or not isinstance(target, (VectorTarget, LinearTarget))
+        ):
+            raise InputError("this question holds no affine dynamics")
+        y, outputs = self._aim(target)
+        forcings = [
+            self._forcing(atom, index, y.size, outputs)
+            for index, atom in enumerate(dictionary.atoms)
+        ]
+        offset = self._initial(y.size)
+        self._check_norm(y.size, outputs)
+        parts = [array for pieces in forcings for _, arrays in pieces for array in arrays]
+        common = math.lcm(y.denominator, offset.denominator, *(p.denominator for p in parts))
+        rate, matrix, matrix_denominator = self._state_matrix(y.size)
+        return AffineProblem(
+            rate=rate,
+            matrix=matrix,
+            matrix_denominator=matrix_denominator,
+            initial=tuple(_scaled(offset, common)),
+            target=tuple(_scaled(y, common)),
+            atoms=tuple(_pieces(pieces, common, question.horizon) for pieces in forcings),
+            denominator=common,
+            horizon=question.horizon,
+        )
+
+    def _state_matrix(
+        self, dimension: int
+    ) -> tuple[Fraction, tuple[tuple[int, ...], ...] | None, int]:
+        system = self.question.system
+        if not isinstance(system, AffineDynamicsSystem):
+            return Fraction(0), None, 1
+        if system.matrix is None:
+            return system.rate, None, 1
+        entries = self.array(system.matrix, "state matrix")
+        if entries.shape != (dimension, dimension):
+            raise InputError(
+                f"the state matrix has shape {entries.shape}, needed {(dimension, dimension)}"
+            )
+        return system.rate, tuple(map(tuple, _rows(entries))), entries.denominator
+
+    def _forcing(
+        self, atom: Atom, index: int, dimension: int, outputs: int
+    ) -> list[tuple[Fraction, list[ExactArray]]]:
+        """Start and coefficient vectors of every piece of an atom."""
+        if not isinstance(atom, ForcingAtom):
+            return [(Fraction(0), [self._column(atom, index, dimension, outputs)])]
+        pieces = []
+        for piece in atom.pieces:
+            array = self.array(piece.coefficients, f"atom {index}")
+            if len(array.shape) != 2 or array.shape[1] != dimension or not array.shape[0]:
+                raise InputError(
+                    f"a piece of atom {index} has coefficients of shape {array.shape}, needed "
+                    f"(degree + 1, {dimension})"
+                )
+            rows = [ExactArray((dimension,), row, array.denominator) for row in _rows(array)]
+            pieces.append((piece.start, rows))
+        return pieces
+
     def _form(self, dictionary: Any) -> LiftedProblem:
         target = self.question.target
         # A declared system's field may depend on the state, whatever atoms its question lists.
@@ -173,13 +299,7 @@ class Subject:
             or not isinstance(target, (VectorTarget, LinearTarget))
         ):
             raise InputError("this question holds no lifted problem: its data are declared only")
-        if isinstance(target, VectorTarget):
-            y, outputs = self.array(target.values, "target"), 0
-        else:
-            weights = self.array(target.weights, "target weights")
-            y, outputs = self._apply(weights, "target weights"), weights.shape[0]
-        if y.size == 0:
-            raise InputError("the target has no coordinates")
+        y, outputs = self._aim(target)
         columns = [
             self._column(atom, index, y.size, outputs)
             for index, atom in enumerate(dictionary.atoms)
@@ -196,6 +316,17 @@ class Subject:
             outputs or y.size,
         )
 
+    def _aim(self, target: VectorTarget | LinearTarget) -> tuple[ExactArray, int]:
+        """The lifted target, and its outputs a witness (0 for a vector)."""
+        if isinstance(target, VectorTarget):
+            y, outputs = self.array(target.values, "target"), 0
+        else:
+            weights = self.array(target.weights, "target weights")
+            y, outputs = self._apply(weights, "target weights"), weights.shape[0]
+        if y.size == 0:
+            raise InputError("the target has no coordinates")
+        return y, outputs
+
     def _initial(self, dimension: int) -> ExactArray:
         """The initial state; reaching ``y`` from ``z_0`` is reaching ``y - z_0`` from 0."""
         if self.question.initial is None:
@@ -209,6 +340,8 @@ class Subject:
         what = f"atom {index}"
         if isinstance(atom, VectorAtom):
             column = self.array(atom.values, what)
+        elif isinstance(atom, (ForcingAtom, PolynomialAtom)):
+            raise InputError(f"{what} depends on time or on the state")
         elif atom.kind == "linear_map":
             weights = self.array(atom.weights, what)
             _need_shape(weights, outputs, what)
@@ -284,6 +417,21 @@ def _rows(matrix: ExactArray) -> list[list[int]]:
 def _scaled(values: ExactArray, denominator: int) -> list[int]:
     factor = denominator // values.denominator
     return [n * factor for n in values.numerators] if factor != 1 else values.numerators
+
+
+def _fractions(values: ExactArray) -> tuple[Fraction, ...]:
+    return tuple(Fraction(n, values.denominator) for n in values.numerators)
+
+
+def _pieces(
+    pieces: list[tuple[Fraction, list[ExactArray]]], common: int, horizon: Fraction
+) -> tuple[ForcingOnPiece, ...]:
+    """The pieces of one forcing over the common denominator, each with its end."""
+    ends = [start for start, _ in pieces[1:]] + [horizon]
+    return tuple(
+        ForcingOnPiece(start, end, tuple(tuple(_scaled(row, common)) for row in rows))
+        for (start, rows), end in zip(pieces, ends, strict=True)
+    )
 
 
 def _digest(document: dict[str, Any]) -> str:

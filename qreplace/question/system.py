@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
 from typing import Literal
 
 from qreplace.errors import Malformed
+from qreplace.exact.polynomial import MAX_VARIABLES, Polynomial
 from qreplace.question.terms import Array
 
 MAX_ATOMS = 4096
+MAX_POLYNOMIAL_DIMENSION = MAX_VARIABLES - 1
+MAX_FORCING_PIECES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,31 @@ class DeclaredSystem:
     dimension: int
 
 
-System = LiftedAffineSystem | DeclaredSystem
+@dataclass(frozen=True, slots=True)
+class AffineDynamicsSystem:
+    """``z' = (rate I + matrix) z + b_j(t)`` (theory T7.2); ``matrix`` has shape (q, q).
+
+    Without a matrix every coordinate decays or grows by itself, at any dimension.
+    """
+
+    kind: Literal["affine_dynamics"]
+    rate: Fraction
+    matrix: Array | None
+
+
+@dataclass(frozen=True, slots=True)
+class PolynomialSystem:
+    """``z' = G_j(t, z)`` with polynomials over the rationals (theory T7.4)."""
+
+    kind: Literal["polynomial"]
+    dimension: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.dimension <= MAX_POLYNOMIAL_DIMENSION:
+            raise Malformed(f"a polynomial system has 1 to {MAX_POLYNOMIAL_DIMENSION} coordinates")
+
+
+System = LiftedAffineSystem | AffineDynamicsSystem | PolynomialSystem | DeclaredSystem
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +111,42 @@ class QuantizedLinearAtom:
     zero_point: int
 
 
-Atom = VectorAtom | LinearAtom | QuantizedLinearAtom
+@dataclass(frozen=True, slots=True)
+class ForcingPiece:
+    """``b(t) = sum_k coefficients[k] t^k`` from ``start`` to the next piece; shape (degree+1, q).
+
+    ``t`` is the time since the start of the horizon, not since the start of the piece.
+    """
+
+    start: Fraction
+    coefficients: Array
+
+
+@dataclass(frozen=True, slots=True)
+class ForcingAtom:
+    """A forcing ``b_j(t)``, polynomial on each of finitely many pieces (theory T7.2)."""
+
+    kind: Literal["forcing"]
+    pieces: tuple[ForcingPiece, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.pieces) <= MAX_FORCING_PIECES:
+            raise Malformed(f"a forcing has 1 to {MAX_FORCING_PIECES} pieces")
+        if self.pieces[0].start != 0:
+            raise Malformed("the first piece of a forcing starts at time 0")
+        if any(one.start >= other.start for one, other in pairwise(self.pieces)):
+            raise Malformed("the pieces of a forcing start one after another")
+
+
+@dataclass(frozen=True, slots=True)
+class PolynomialAtom:
+    """``G_j(t, z)``: one polynomial in ``t, z_1 .. z_n`` a coordinate."""
+
+    kind: Literal["polynomial"]
+    field: tuple[Polynomial, ...]
+
+
+Atom = VectorAtom | LinearAtom | QuantizedLinearAtom | ForcingAtom | PolynomialAtom
 
 
 @dataclass(frozen=True, slots=True)

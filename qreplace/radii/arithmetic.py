@@ -32,13 +32,16 @@ from qreplace.radii.radius import (
     smaller,
     unavailable,
 )
-from qreplace.radii.synthesis import need_room, on_growth
+from qreplace.radii.synthesis import need_room, on_growth, smallest_margin
 
 FORMULAS = {
     "write_back": "T4.3 (rho_z + h eta) S1 / h",
     "increment": "T4.5 (rho + h eta) S1 / h",
     "error_feedback": "T4.6 rho + (L rho + eta) S1",
 }
+
+
+LEFT = "executed states may leave the tube of the checked constants: the radius exceeds its margin"
 
 
 def arithmetic_radius(
@@ -73,7 +76,7 @@ class _Arithmetic:
         self.bits = bits
         self.sight = sight
         self.used = Premises()
-        self.dimension = _dimension(subject, bits)
+        self.dimension = subject.dimension(bits)
 
     def radius(self) -> Radius:
         """The radius where its growth rate holds, with its overflow conditions."""
@@ -85,6 +88,10 @@ class _Arithmetic:
         blocked = self._overflow_conditions(field_error)
         if blocked:
             return unavailable("arithmetic", blocked)
+        room = smallest_margin([*used.used, self.choice.rate])
+        if room is not None:
+            # Step by step: while executed states are this close to ideal ones, the constants hold.
+            used.conditions.append(Guard(total, room, LEFT))
         ceiling: Fraction | None = None
         if isinstance(self.execution.overflow, Saturating) and (
             self.execution.semantics == "write_back"
@@ -124,9 +131,9 @@ class _Arithmetic:
         return coordinate_radius(self.question.norm, self.dimension, cell)
 
     def _initial_error(self) -> Constant | None:
-        """A declared bound; for lifted data also 0 from the state 0, else one rounding."""
+        """A declared bound; for given data also 0 from the state 0, else one rounding."""
         declared = self.sight.upper("initial_error", self.execution.initial_error)
-        if not self.constants.state_independent:
+        if isinstance(self.question.system, DeclaredSystem):
             return declared
         # Only write-back puts the initial state itself on a grid.
         moved = self.execution.semantics == "write_back" and not self._starts_on_grid()
@@ -154,7 +161,8 @@ class _Arithmetic:
             grid = self.execution.grid
             rho = monomial(self._cell(grid), -grid.step.power)
             reason = "the tube's margin is smaller than the carry radius rho of T4.6"
-            need_room(self.question, rho, reason, self.used, self.sight)
+            question, constants = self.question, self.constants
+            need_room(question, constants, self.choice, rho, reason, self.used, self.sight)
         if isinstance(overflow, Unbounded):
             return ""
         if limit is None:
@@ -255,10 +263,3 @@ def _rounding(grid: Grid) -> DepthSum:
     """The largest rounding error of one coordinate: half a step to nearest, else a step."""
     cell = grid.step.coefficient / (2 if grid.rounding == "nearest" else 1)
     return monomial(cell, -grid.step.power)
-
-
-def _dimension(subject: Subject, bits: int) -> int:
-    system = subject.question.system
-    return (
-        system.dimension if isinstance(system, DeclaredSystem) else subject.lifted(bits).dimension
-    )

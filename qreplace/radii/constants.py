@@ -1,4 +1,7 @@
-"""The constants B, L, V, m and the pairwise differences: declared, or recomputed from the data.
+"""The constants B, L, V, m and the pairwise differences: declared, checked or recomputed.
+
+Atoms that are constant vectors give theirs directly. Affine and polynomial dynamics take those that
+a checked claim shows on its tube, and declared ones beside them; declared systems only the latter.
 
 A declared premise is seen only from the evidence level on that admits its label; below it the
 formulas fall back on what else is known (``m = L``, differences at most twice the bound). So a
@@ -8,15 +11,19 @@ never helps (design rule 4).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from qreplace.check.bounds import ScopedConstants
 from qreplace.errors import Malformed
 from qreplace.exact.fixed_point import MAX_EXPONENT
 from qreplace.premises import Absent, Evidence, Premise, Term
 from qreplace.question.model import (
     BoundedVariationSynthesis,
+    ComputedSynthesis,
     ConstantSynthesis,
+    CoveringMetadata,
     Growth,
     HoelderSynthesis,
     LiftedAffineSystem,
@@ -76,7 +83,7 @@ class GrowthChoice:
     refused: str
     """Why there is nothing at all; empty for a usable rate."""
     needs_room: bool
-    """Radii with a declared m step outside the states and need the tube's margin (T3.3, T4.6)."""
+    """Radii with m other than L step outside the states: they need a tube's margin (T3.3, T4.6)."""
     growth: EulerGrowth
     prefix: PrefixPower
 
@@ -99,16 +106,87 @@ class FieldConstants:
     difference_variation: Constant | None
     state_independent: bool
     """Atoms are constant vectors: endpoints depend on counts only, so Q_D = 0 (theory T7.13)."""
+    proved: bool
+    """By checked claims, each constant on its own tube; the question's tube is not needed then."""
     choices: tuple[GrowthChoice, ...]
     """``m = L`` first; each choice gives a valid radius by itself."""
 
 
-def field_constants(subject: Subject, bits: int, sight: Sight) -> FieldConstants:
-    """The constants of the dictionary that runs at ``bits`` metadata bits."""
+def field_constants(
+    subject: Subject, bits: int, checked: Sequence[ScopedConstants], sight: Sight
+) -> tuple[FieldConstants, ...]:
+    """What is known about the dictionary that runs at ``bits`` metadata bits.
+
+    Each alternative is valid by itself: one a checked tube, then the declared constants.
+    """
     question = subject.question
     if isinstance(question.system, LiftedAffineSystem):
-        return _recomputed(question, subject.lifted(bits))
-    return _declared(question, sight)
+        return (_recomputed(question, subject.lifted(bits)),)
+    found: list[FieldConstants] = []
+    # A covering code runs another dictionary than the one that the claims are about (theory T5.1).
+    if checked and not isinstance(question.metadata, CoveringMetadata):
+        digest = subject.problem_digest(bits)
+        found.extend(_proved(question, [c for c in checked if c.subject == digest]))
+    if not found or (sight.weakest is not None and _declares(question)):
+        found.append(_declared(question, sight))
+    return tuple(found)
+
+
+def _declares(question: Question) -> bool:
+    return question.synthesis is not None and not isinstance(question.synthesis, ComputedSynthesis)
+
+
+def _proved(question: Question, checked: Sequence[ScopedConstants]) -> list[FieldConstants]:
+    """One alternative a tube, with what holds everywhere where that is no worse."""
+    everywhere = [c for c in checked if c.margin is None]
+    tubes = [c for c in checked if c.margin is not None]
+    if not tubes:
+        return [_alternative(question, everywhere)] if everywhere else []
+    return [_alternative(question, [tube, *everywhere]) for tube in tubes]
+
+
+def _alternative(question: Question, sources: Sequence[ScopedConstants]) -> FieldConstants:
+    """The best of each constant among sources that hold together."""
+    horizon = question.horizon
+
+    def constant(name: str, value: Fraction, source: ScopedConstants) -> Constant:
+        first = 1 if source.reach_step is None else _ceiling(horizon / source.reach_step)
+        return Constant(name, value, source.evidence, False, source.margin, first)
+
+    def best(name: str) -> Constant | None:
+        found: Constant | None = None
+        for source in sources:
+            value = getattr(source, name)
+            if value is not None:
+                found = smaller(found, constant(name, value, source))
+        return found
+
+    lipschitz = best("state_lipschitz")
+    choices = [_plain_choice(lipschitz, horizon)]
+    rates: dict[tuple[Fraction, Fraction], Constant] = {}
+    for source in sources:
+        if source.growth_rate is None or source.step_limit is None:
+            continue
+        key = source.growth_rate, source.step_limit
+        rate = constant("growth", source.growth_rate, source)
+        rates[key] = smaller(rates.get(key), rate) or rate
+    for (value, step_limit), rate in rates.items():
+        if lipschitz is None or value < lipschitz.value:
+            choices.append(_growth_choice(rate, step_limit, horizon))
+    variation = best("time_variation")
+    return FieldConstants(
+        horizon=horizon,
+        atom_count=question.dictionary.atom_count,
+        field_bound=best("field_bound"),
+        state_lipschitz=lipschitz,
+        time_variation=variation,
+        difference_bound=smaller(best("difference_bound"), _twice(best("field_bound"))),
+        difference_lipschitz=smaller(best("difference_lipschitz"), _twice(lipschitz)),
+        difference_variation=smaller(best("difference_variation"), variation),
+        state_independent=False,
+        proved=True,
+        choices=tuple(choices),
+    )
 
 
 def _recomputed(question: Question, problem: LiftedProblem) -> FieldConstants:
@@ -133,6 +211,7 @@ def _recomputed(question: Question, problem: LiftedProblem) -> FieldConstants:
         difference_lipschitz=exact("difference_lipschitz", zero),
         difference_variation=exact("difference_variation", zero),
         state_independent=True,
+        proved=False,
         choices=(_plain_choice(lipschitz, question.horizon),),
     )
 
@@ -162,6 +241,7 @@ def _declared(question: Question, sight: Sight) -> FieldConstants:
         # A pair's variation is at most the sum of all atoms' variations.
         difference_variation=smaller(pair_variation, variation),
         state_independent=False,
+        proved=False,
         choices=_choices(lipschitz, growth, question.horizon, sight),
     )
 
@@ -175,14 +255,19 @@ def _choices(
     rate = sight.upper("growth", declared.rate)
     if rate is None or (lipschitz is not None and rate.value >= lipschitz.value):
         return (plain,)
-    start = max(1, _ceiling(horizon / declared.step_limit))
+    return plain, _growth_choice(rate, declared.step_limit, horizon)
+
+
+def _growth_choice(rate: Constant, step_limit: Fraction, horizon: Fraction) -> GrowthChoice:
+    """A rate other than L, from the depth on at which steps are within its limit."""
+    start = max(1, _ceiling(horizon / step_limit))
     safe = max(start, _ceiling(-rate.value * horizon))
     before = (
         "1 + h m is negative: the growth rate cannot hold there"
         if safe > start
         else f"the growth rate holds from depth {start} on"
     )
-    return plain, _choice(rate, horizon, safe, before, needs_room=True)
+    return _choice(rate, horizon, safe, before, needs_room=True)
 
 
 def _plain_choice(lipschitz: Constant | None, horizon: Fraction) -> GrowthChoice:
@@ -210,9 +295,7 @@ def _choice(
 
 def _twice(constant: Constant | None) -> Constant | None:
     """Twice a constant, resting on the same premise."""
-    if constant is None:
-        return None
-    return Constant(constant.name, 2 * constant.value, constant.evidence, constant.declared)
+    return None if constant is None else replace(constant, value=2 * constant.value)
 
 
 def _ceiling(value: Fraction) -> int:

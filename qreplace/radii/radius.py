@@ -17,12 +17,21 @@ class Constant:
     value: Fraction
     evidence: Evidence
     declared: bool
+    margin: Fraction | None = None
+    """A checked constant of a tube holds within this distance of the ideal states; else None."""
+    first: int = 1
+    """The tube of a checked constant holds the Euler states from this depth on."""
 
 
 def smaller(one: Constant | None, other: Constant | None) -> Constant | None:
-    """The smaller of two upper bounds of one quantity; on a tie the better evidenced one."""
+    """The smaller of two upper bounds of one quantity; on a tie the one that is known better."""
     known = [constant for constant in (one, other) if constant is not None]
-    return min(known, key=lambda c: (c.value, c.declared, c.evidence.rank), default=None)
+    return min(known, key=_rank, default=None)
+
+
+def _rank(c: Constant) -> tuple[Fraction, bool, int, bool, int]:
+    """Smaller values first; on a tie what was checked, better evidenced, and holds more widely."""
+    return c.value, c.declared, c.evidence.rank, c.margin is not None, c.first
 
 
 def larger(one: Constant | None, other: Constant | None) -> Constant | None:
@@ -83,10 +92,22 @@ def unavailable(name: str, reason: str) -> Radius:
 
 
 def everywhere(name: str, formula: str, total: DepthSum, used: Premises) -> Radius:
-    """A radius with one formula for every depth."""
+    """A radius with one formula for every depth at which its premises hold."""
     return Radius(
-        name, formula, used.evidence, used.declared, (Piece(1, None, total),), (), used.guards
+        name,
+        formula,
+        used.evidence,
+        used.declared,
+        (Piece(used.first, None, total),),
+        depths_before(used.first),
+        used.guards,
     )
+
+
+def depths_before(first: int) -> tuple[Gap, ...]:
+    """The gap below the depth from which a checked tube holds the Euler states."""
+    reason = f"the tube of the checked constants holds Euler states from depth {first} on"
+    return (Gap(1, first - 1, reason),) if first > 1 else ()
 
 
 @dataclass
@@ -114,6 +135,11 @@ class Premises:
     def declared(self) -> tuple[str, ...]:
         """The declared premises used, sorted."""
         return tuple(sorted({constant.name for constant in self.used if constant.declared}))
+
+    @property
+    def first(self) -> int:
+        """The depth from which every constant used holds."""
+        return max((constant.first for constant in self.used), default=1)
 
     @property
     def guards(self) -> tuple[Guard, ...]:

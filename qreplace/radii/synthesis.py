@@ -8,6 +8,7 @@ beside them. It never serves better: with ``m = L`` it bounds T3.3 term by term,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -15,6 +16,7 @@ from functools import lru_cache
 from qreplace.exact.fixed_point import MAX_EXPONENT
 from qreplace.exact.rational import round_up
 from qreplace.question.model import (
+    ComputedSynthesis,
     ConstantSynthesis,
     DeclaredTube,
     HoelderSynthesis,
@@ -29,7 +31,17 @@ from qreplace.radii.depth_function import (
     phi_upper,
     rational_power_upper,
 )
-from qreplace.radii.radius import Gap, Guard, Piece, Premises, Radius, everywhere, unavailable
+from qreplace.radii.radius import (
+    Constant,
+    Gap,
+    Guard,
+    Piece,
+    Premises,
+    Radius,
+    depths_before,
+    everywhere,
+    unavailable,
+)
 
 EXACT_ATOMS = 64
 """Dictionaries up to this size get the exact greedy bound."""
@@ -73,8 +85,12 @@ def synthesis_radii(
     block = question.synthesis
     if constants.state_independent:
         return _state_independent(question, constants)
+    if constants.proved:
+        return _sharp(question, constants, choice, sight)
     missing = None
-    if block is None:
+    if isinstance(block, ComputedSynthesis):
+        missing = unavailable("synthesis", "no checked claim gives the field's constants")
+    elif block is None:
         missing = unavailable("synthesis", "the synthesis block is omitted")
     elif question.tube is None:
         missing = unavailable("synthesis", "no tube is declared on which the constants hold")
@@ -86,6 +102,12 @@ def synthesis_radii(
     if isinstance(block, HoelderSynthesis):
         both = _hoelder(question, block, constants, sight)
         return SynthesisRadii(both, both)
+    return _sharp(question, constants, choice, sight)
+
+
+def _sharp(
+    question: Question, constants: FieldConstants, choice: GrowthChoice, sight: Sight
+) -> SynthesisRadii:
     return SynthesisRadii(
         relaxed_to_pure=_switching(question, constants, choice, sight),
         pure_to_relaxed=_quadrature(constants, choice),
@@ -195,18 +217,35 @@ def _switching(question: Question, c: FieldConstants, choice: GrowthChoice, sigh
         total += monomial(bound * t, -1)
     if choice.needs_room and weight:
         reason = "the tube's margin is smaller than the enlargement h W of T3.3"
-        need_room(question, monomial(t * weight, -1), reason, used, sight)
+        need_room(question, c, choice, monomial(t * weight, -1), reason, used, sight)
     return on_growth("synthesis", "T3.3 Q_D + P_D (sharp)", total, choice, used)
 
 
 def need_room(
-    question: Question, enlargement: DepthSum, reason: str, used: Premises, sight: Sight
+    question: Question,
+    constants: FieldConstants,
+    choice: GrowthChoice,
+    enlargement: DepthSum,
+    reason: str,
+    used: Premises,
+    sight: Sight,
 ) -> None:
-    """Demand that the tube reaches ``enlargement`` beyond the states it holds."""
+    """Demand that the tube of m and L reaches ``enlargement`` beyond the states it holds."""
+    if constants.proved:
+        room = smallest_margin([choice.rate, constants.state_lipschitz])
+        if room is not None:
+            used.conditions.append(Guard(enlargement, room, reason))
+        return
     if not isinstance(question.tube, DeclaredTube):
         return  # the constants hold everywhere
     margin = used.need("tube_margin", sight.lower("tube_margin", question.tube.margin))
     used.conditions.append(Guard(enlargement, margin, reason))
+
+
+def smallest_margin(used: Iterable[Constant | None]) -> Fraction | None:
+    """The room in which all the constants hold; ``None`` when they hold everywhere."""
+    margins = [c.margin for c in used if c is not None and c.margin is not None]
+    return min(margins, default=None)
 
 
 def on_growth(
@@ -221,7 +260,9 @@ def on_growth(
     used.need("growth" if choice.needs_room else "state_lipschitz", choice.rate)
     if used.missing or choice.refused:
         return unavailable(name, used.lack or choice.refused)
-    first = choice.first
-    gaps = (Gap(1, first - 1, choice.before),) if first > 1 else ()
+    first = max(choice.first, used.first)
+    gaps = depths_before(first)
+    if first > 1 and choice.first >= used.first:
+        gaps = (Gap(1, first - 1, choice.before),)
     pieces = (Piece(first, None, total),)
     return Radius(name, formula, used.evidence, used.declared, pieces, gaps, used.guards, ceiling)

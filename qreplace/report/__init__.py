@@ -31,7 +31,7 @@ def render(
     if figures:
         from qreplace.report.figures import draw
 
-        drawn = draw(document)
+        drawn = draw(document, context)
     return {
         "report.json": json_bytes(document),
         "report.csv": csv_bytes(document),

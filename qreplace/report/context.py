@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from qreplace.claims import Claim
     from qreplace.question.model import Question
     from qreplace.spec.lower import Labels
+
+Outcome = Literal["kept", "no_better", "failed", "stopped", "not_tried"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try of one engine: what it gave, what it cost and what stopped it.
+
+    ``outcome``: ``kept`` (a claim of it is in the bundle), ``no_better`` (checked, but others are
+    tighter), ``failed`` (``detail`` says why), ``stopped`` (a budget ran out), ``not_tried``.
+    """
+
+    engine: str
+    metadata_bits: int
+    outcome: Outcome
+    detail: str
+    lower: Fraction | None
+    upper: Fraction | None
+    claims: int
+    seconds: float
+    """Wall-clock time; for people only."""
 
 
 @dataclass(frozen=True)
@@ -23,3 +45,7 @@ class ReportContext:
     """The name of the specification's file."""
     claims: Sequence[Claim] = ()
     """Checked claims; they add depths and methods to the list of claims, and may be left out."""
+    arrays: Mapping[str, bytes] = field(default_factory=dict)
+    """The question's side arrays by digest, for figures."""
+    attempts: Sequence[Attempt] = ()
+    """What was tried to bracket the floor."""

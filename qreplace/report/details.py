@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from qreplace.claims import Claim, claim_digest
-from qreplace.claims.affine_lp import AffineLPClaim
-from qreplace.claims.frozen import FrozenClaim
-from qreplace.claims.schedule_error import ScheduleErrorClaim
+from qreplace.claims import claim_digest
+from qreplace.decision.plan import CLAIMED_ORDER
 from qreplace.decision.words import NOT_SHOWN_BY_KIND
-from qreplace.question.model import VectorTarget
+from qreplace.report.attempts import AttemptRow, attempt_rows
+from qreplace.report.claim_words import about
 from qreplace.report.context import ReportContext
 from qreplace.report.decimals import Number, at_least, at_most, end
+from qreplace.report.obstruction import Obstruction, obstruction
 from qreplace.report.premises import DeclaredPremise, declared_premise
 from qreplace.report.references import Reference, references
 from qreplace.report.summary import Candidate, candidate
-from qreplace.report.text import counted, one_line, sentence
+from qreplace.report.text import one_line, sentence
 from qreplace.report.words import CLAIMS, VERDICTS, VerdictWords, in_words
 
 
@@ -63,29 +62,11 @@ class Plan:
     weights: tuple[Number, ...]
     counts: tuple[int, ...]
     schedule: str
+    """Empty for a long one."""
     order: str
+    claimed: bool
+    """The order is that of a claim, which holds it in full."""
     atoms: tuple[AtomRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WeighedCoordinate:
-    """A coordinate of the dual witness; ``share`` of the whole weight, if that is known."""
-
-    witness: int
-    output: int
-    coordinate: int
-    weight: Number
-    share: str
-
-
-@dataclass(frozen=True, slots=True)
-class Obstruction:
-    """Why no mixture of the atoms comes closer."""
-
-    words: tuple[str, ...]
-    by_witness: bool
-    heaviest: tuple[WeighedCoordinate, ...]
-    missed_by: Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +102,7 @@ class Details:
     obstruction: Obstruction | None
     claims: tuple[ClaimGroup, ...]
     claim_count: int
+    attempts: tuple[AttemptRow, ...]
     references: tuple[Reference, ...]
     notes: str
     target: str
@@ -139,10 +121,11 @@ def detail(document: Mapping[str, Any], context: ReportContext) -> Details:
         radii=_radii(document),
         premises=tuple(declared_premise(name, context) for name in document["declared"]),
         plan=_plan(document["plan"]) if document["plan"] else None,
-        obstruction=_obstruction(document, context) if document["obstruction"] else None,
-        claims=_claims(document, context.claims),
+        obstruction=obstruction(document, context),
+        claims=_claims(document, context),
         claim_count=len(document["claims"]),
-        references=references(document, context.claims),
+        attempts=attempt_rows(context.attempts),
+        references=references(document, context.claims, context.attempts),
         notes=one_line(labels.notes),
         target=one_line(labels.target),
         architecture=one_line(labels.architecture),
@@ -198,6 +181,7 @@ def _plan(plan: Mapping[str, Any]) -> Plan:
         counts=tuple(plan["counts"]),
         schedule=runs(schedule) if schedule is not None else "",
         order=one_line(plan["order"]),
+        claimed=plan["order"] == CLAIMED_ORDER,
         atoms=tuple(
             AtomRow(
                 index=atom["index"],
@@ -225,67 +209,16 @@ def runs(schedule: Sequence[int]) -> str:
     return " ".join(pieces)
 
 
-# --- the obstruction ------------------------------------------------------------------------------
-
-
-def _obstruction(document: Mapping[str, Any], context: ReportContext) -> Obstruction:
-    found = document["obstruction"]
-    inputs = context.question.domain.inputs
-    by_witness = not isinstance(context.question.target, VectorTarget)
-    total = _dual_weight(found["lower"], context.claims)
-    missed, lower = at_least(found["missed_by"]), at_least(found["lower"])
-    weighed = counted(found["coordinates"], "coordinate")
-    if by_witness:
-        named = len(found["witnesses"])
-        of = f" of the {inputs.shape[0]:,}" if inputs is not None and len(inputs.shape) == 2 else ""
-        weighed += f", at {counted(named, 'witness', 'witnesses')}{of}"
-    words = (
-        f"One linear functional separates the target from everything that mixtures of the atoms "
-        f"can reach. It weighs {weighed}.",
-        f"Along it every mixture of the atoms misses the target by at least {lower}, so the "
-        f"tolerance {at_most(found['tolerance'])} is missed by at least {missed}.",
-    )
-    return Obstruction(
-        words=words,
-        by_witness=by_witness,
-        heaviest=tuple(
-            WeighedCoordinate(
-                witness=entry["witness"],
-                output=entry["output"],
-                coordinate=entry["coordinate"],
-                weight=at_least(entry["weight"]),
-                share=_percent(abs(Fraction(entry["weight"])) / total) if total else "",
-            )
-            for entry in found["heaviest"]
-        ),
-        missed_by=missed,
-    )
-
-
-def _dual_weight(lower: str, claims: Sequence[Claim]) -> Fraction:
-    """The sum of the magnitudes of the dual witness behind a lower end; 0 if it is not here."""
-    for claim in claims:
-        if isinstance(claim, AffineLPClaim) and claim.lower == Fraction(lower):
-            return sum(map(abs, claim.dual.numerators), Fraction(0)) / claim.dual.denominator
-    return Fraction(0)
-
-
-def _percent(share: Fraction) -> str:
-    """A share in percent with one decimal, nearest; for reading only."""
-    tenths = round(share * 1000)
-    return f"{tenths // 10}.{tenths % 10} %"
-
-
 # --- the claims -----------------------------------------------------------------------------------
 
 
-def _claims(document: Mapping[str, Any], claims: Sequence[Claim]) -> tuple[ClaimGroup, ...]:
-    known = {claim_digest(claim): claim for claim in claims}
+def _claims(document: Mapping[str, Any], context: ReportContext) -> tuple[ClaimGroup, ...]:
+    known = {claim_digest(claim): claim for claim in context.claims}
     groups: dict[str, list[tuple[int, ClaimRow]]] = {}
     for entry in document["claims"]:
-        order, about = _about(known.get(entry["sha256"]))
+        order, words = about(known.get(entry["sha256"]), context)
         row = ClaimRow(
-            about=about,
+            about=words,
             lower=end(entry["lower"], up=False),
             upper=end(entry["upper"], up=True),
             evidence=entry["evidence"],
@@ -308,19 +241,3 @@ def _claims(document: Mapping[str, Any], claims: Sequence[Claim]) -> tuple[Claim
 def _kind_not_shown(kind: str) -> str:
     text = NOT_SHOWN_BY_KIND.get(kind, "")
     return sentence(text.removeprefix(f"{kind}:")) if text else ""
-
-
-def _about(claim: Claim | None) -> tuple[int, str]:
-    """What a claim is about, and its place among those of its kind."""
-    if isinstance(claim, AffineLPClaim):
-        return claim.code, f"{in_words(claim.method)}{_code(claim)}"
-    if isinstance(claim, ScheduleErrorClaim):
-        depth = sum(claim.counts)
-        return depth, f"depth {depth:,}{_code(claim)}"
-    if isinstance(claim, FrozenClaim):
-        return claim.first_depth, f"from depth {claim.first_depth:,} on{_code(claim)}"
-    return 0, ""
-
-
-def _code(claim: Claim) -> str:
-    return f", {counted(claim.code, 'metadata bit')}" if claim.code else ""

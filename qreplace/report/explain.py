@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from qreplace.report.attempts import attempt_rows
 from qreplace.report.context import ReportContext
 from qreplace.report.premises import declared_premise, premise_words
 from qreplace.report.summary import (
@@ -33,6 +34,7 @@ def explain(document: dict[str, Any], context: ReportContext) -> str:
         ("Answer", [_answer(summary)]),
         ("Reason", list(summary.why)),
         ("What it rests on", _grounds(document, summary, context)),
+        ("What was tried", _attempts(context)),
         ("What would change it", _changes(document, summary)),
         ("What is not shown", list(summary.not_shown)),
         ("How to check it", [_check(summary)]),
@@ -83,6 +85,22 @@ def _grounds(document: Mapping[str, Any], summary: Summary, context: ReportConte
         source = f", source: {premise.source}" if premise.source else ""
         label = in_words(premise.evidence)
         found.append(f"Declared, not proved: {premise.words}{value} ({label}{source}).")
+    return found
+
+
+def _attempts(context: ReportContext) -> list[str]:
+    """Every attempt in a sentence, when reports have a table of them."""
+    found = []
+    for row in attempt_rows(context.attempts):
+        text = f"{row.words} ({row.engine}): {row.outcome}"
+        ends = [
+            f"at {side} {end}" for side, end in (("least", row.lower), ("most", row.upper)) if end
+        ]
+        if ends:
+            text += f", {' and '.join(ends)}"
+        if row.seconds:
+            text += f", {row.seconds} s"
+        found.append(sentence(f"{text}; {row.detail}" if row.detail else text))
     return found
 
 

@@ -1,4 +1,4 @@
-"""The two figures: error interval against depth, and error against cost, as SVG and PNG.
+"""The figures as SVG and PNG: error against depth and against cost, and the states' paths.
 
 Floats are used for drawing only. The same document gives the same bytes: identifiers come from a
 fixed salt, fonts ship with matplotlib, and no date is written.
@@ -10,13 +10,18 @@ import io
 import re
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
+from qreplace.report.context import ReportContext
 from qreplace.report.frontier_figure import draw_frontier
 from qreplace.report.interval_figure import draw_interval
+from qreplace.report.one_state_figure import draw_one_state
 from qreplace.report.palette import PAPER
-from qreplace.report.plot_data import PlotData, plot_data
+from qreplace.report.plot_data import plot_data
+from qreplace.report.state_plot import state_plot
+from qreplace.report.two_state_figure import draw_two_states
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,32 +41,41 @@ _SETTINGS: dict[Any, Any] = {
     "legend.fontsize": 11.0,
     "axes.unicode_minus": True,
     "path.simplify": False,
+    "hatch.linewidth": 0.6,
 }
 _LOCK = threading.Lock()
 """matplotlib's settings belong to the process; one figure is drawn at a time."""
 _METADATA = re.compile(rb"\s*<metadata>.*?</metadata>|<!DOCTYPE.*?>\s*", re.DOTALL)
 _ROOT = re.compile(rb"<svg\b[^>]*>")
 
-Draw = Callable[["Axes", PlotData], None]
+Draw = Callable[["Axes"], None]
 
 
-def draw(document: dict[str, Any]) -> dict[str, bytes]:
-    """``figures/interval`` and ``figures/frontier``, each as ``.svg`` and ``.png``."""
+def draw(document: dict[str, Any], context: ReportContext | None = None) -> dict[str, bytes]:
+    """``figures/interval`` and ``figures/frontier``, each as ``.svg`` and ``.png``.
+
+    With the context of a system of one or two states, whose claims hold a value function, a
+    functional or a control, ``figures/states`` too.
+    """
     data = plot_data(document)
-    drawings: tuple[tuple[str, Draw, str, str], ...] = (
-        ("interval", draw_interval, "Error against depth", data.interval_words),
-        ("frontier", draw_frontier, "Error against cost", data.frontier_words),
-    )
+    drawings: list[tuple[str, Draw, str, str]] = [
+        ("interval", partial(draw_interval, data=data), "Error against depth", data.interval_words),
+        ("frontier", partial(draw_frontier, data=data), "Error against cost", data.frontier_words),
+    ]
+    states = state_plot(document, context) if context is not None else None
+    if states is not None:
+        fill = draw_one_state if len(states.names) == 1 else draw_two_states
+        drawings.append(("states", partial(fill, drawn=states), "The states' paths", states.words))
     files: dict[str, bytes] = {}
     with _LOCK:
-        for name, fill, title, words in drawings:
-            svg, png = _drawn(fill, data)
+        for name, fill_axes, title, words in drawings:
+            svg, png = _drawn(fill_axes)
             files[f"figures/{name}.svg"] = _described(svg, title, words)
             files[f"figures/{name}.png"] = png
     return files
 
 
-def _drawn(fill: Draw, data: PlotData) -> tuple[bytes, bytes]:
+def _drawn(fill: Draw) -> tuple[bytes, bytes]:
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -69,7 +83,7 @@ def _drawn(fill: Draw, data: PlotData) -> tuple[bytes, bytes]:
 
     with mpl.rc_context(_SETTINGS):
         figure = Figure(figsize=SIZE, facecolor=PAPER, layout="constrained")
-        fill(figure.add_subplot(), data)
+        fill(figure.add_subplot())
         png, svg = io.BytesIO(), io.BytesIO()
         figure.set_dpi(PNG_DPI)
         FigureCanvasAgg(figure)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from qreplace.report.details import Details, Obstruction, Plan
+from qreplace.report.details import Details, Plan
+from qreplace.report.obstruction import Obstruction
 from qreplace.report.summary import (
     Summary,
     asked_text,
@@ -46,6 +47,7 @@ def markdown_bytes(summary: Summary, details: Details) -> bytes:
         _plan(details.plan) if details.plan else "",
         _obstruction(details.obstruction) if details.obstruction else "",
         _claims(details),
+        _attempts(summary, details),
         _limits(summary),
         _identity(summary, details),
     ]
@@ -137,13 +139,39 @@ def _plan(plan: Plan) -> str:
 
 
 def _obstruction(obstruction: Obstruction) -> str:
+    text = f"## What stands in the way\n\n{' '.join(obstruction.words)}"
+    if not obstruction.heaviest:
+        return text
     header = ["witness", "output"] if obstruction.by_witness else ["coordinate"]
     rows = []
     for entry in obstruction.heaviest:
-        place = [entry.witness, entry.output] if obstruction.by_witness else [entry.coordinate]
-        rows.append([*map(str, place), str(entry.weight), entry.share])
-    table = _table([*header, "weight", "share"], rows)
-    return f"## What stands in the way\n\n{' '.join(obstruction.words)}\n\n{table}"
+        own = [entry.name or str(entry.coordinate)]
+        place = [str(entry.witness), str(entry.output)] if obstruction.by_witness else own
+        rows.append([*place, str(entry.weight), entry.share])
+    return f"{text}\n\n{_table([*header, 'weight', 'share'], rows)}"
+
+
+def _attempts(summary: Summary, details: Details) -> str:
+    if not details.attempts:
+        return ""
+    header = ["engine", "outcome", "at least", "at most", "seconds", "what stopped it"]
+    if summary.has_metadata:
+        header.insert(1, "metadata bits")
+    rows = []
+    for row in details.attempts:
+        cells = [
+            f"{row.engine}: {row.words}",
+            row.outcome,
+            "" if row.lower is None else str(row.lower),
+            "" if row.upper is None else str(row.upper),
+            row.seconds,
+            row.detail,
+        ]
+        if summary.has_metadata:
+            cells.insert(1, str(row.metadata_bits))
+        rows.append(cells)
+    text = "Ends count only once a checker accepted them. Seconds are wall-clock time."
+    return f"## What was tried\n\n{text}\n\n{_table(header, rows)}"
 
 
 def _claims(details: Details) -> str:

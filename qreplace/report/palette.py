@@ -17,6 +17,9 @@ TOLERANCE = "#b4232f"
 FLOOR = "#7a5b0b"
 YES = "#0b6b3c"
 NO = "#a3202d"
+VALUE = "#6b3fa0"
+PATH = "#0a6f80"
+STEPS = "#a34a00"
 
 VARIABLES = {
     PAPER: "--fig-paper",
@@ -30,5 +33,8 @@ VARIABLES = {
     FLOOR: "--fig-floor",
     YES: "--fig-yes",
     NO: "--fig-no",
+    VALUE: "--fig-value",
+    PATH: "--fig-path",
+    STEPS: "--fig-steps",
 }
 """The style-sheet variable of each colour."""

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from qreplace.claims import claim_digest
 from qreplace.question.model import BlockL2Norm, NoMetadata, Question, VectorTarget
+from qreplace.report.claim_words import at_single_depth
 from qreplace.report.context import ReportContext
 from qreplace.report.decimals import Number, at_least, at_most, end
 from qreplace.report.premises import premise_words
@@ -117,7 +119,7 @@ def summarise(document: Mapping[str, Any], context: ReportContext) -> Summary:
         strict=question.objective.kind == "behavioural",
         measured=f"{_norm(question)}, {SCOPES[question.scope]}",
         floor=interval(bracket["lower"], bracket["upper"]) if bracket else None,
-        floor_checked=_floor_checked(document),
+        floor_checked=floor_checked(document, context),
         best=best,
         minimal=bool(document["minimal"]),
         closest=None if best else _closest(document),
@@ -166,16 +168,26 @@ def _closest(document: Mapping[str, Any]) -> Candidate | None:
     return candidate(min(bounded, key=lambda row: Fraction(row["interval"]["upper"])))
 
 
-def _floor_checked(document: Mapping[str, Any]) -> bool:
-    """Whether an end of the bracket is that of a checked claim."""
+def floor_checked(document: Mapping[str, Any], context: ReportContext) -> bool:
+    """Whether an end of the bracket is that of a checked claim about the floor.
+
+    A claim about one schedule or one depth is not, even where its end is the same number.
+    """
     bracket = document["bracket"]
     if not bracket:
         return False
+    known = {claim_digest(claim): claim for claim in context.claims}
     return any(
-        bracket[side] is not None and claim[side] == bracket[side] and claim["kind"] == "affine_lp"
-        for claim in document["claims"]
+        bracket[side] is not None and entry[side] == bracket[side]
+        for entry in document["claims"]
+        if entry["kind"] not in _NEVER_ABOUT_THE_FLOOR
+        and not at_single_depth(known.get(entry["sha256"]))
         for side in ("lower", "upper")
     )
+
+
+_NEVER_ABOUT_THE_FLOOR = ("schedule_error", "frozen")
+"""Kinds that are known not to be, should the claims themselves not be at hand."""
 
 
 # --- sentences ------------------------------------------------------------------------------------

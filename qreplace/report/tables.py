@@ -12,7 +12,7 @@ from qreplace.report.decimals import at_least, at_most
 KEY_ORDER = (
     "study", "bundle_sha256", "engine", "verdict", "domain", "evidence", "asked", "declared",
     "tolerance", "bracket", "best", "minimal", "impossible_from", "depths", "frontier", "plan",
-    "obstruction", "claims", "weakest", "reasons", "not_shown",
+    "obstruction", "claims", "attempts", "weakest", "reasons", "not_shown",
 )  # fmt: skip
 """The order of ``design.md``; keys that are not listed follow in their own order."""
 

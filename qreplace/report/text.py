@@ -7,6 +7,7 @@ one verdict look like another. Markup is escaped by each format itself.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _INVISIBLE = frozenset(
@@ -55,3 +56,10 @@ def listed(items: list[str], *, joint: str = "and") -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """``1 step``, ``16 steps``, with thousands separated."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def in_row(items: Sequence[str], most: int = 4) -> str:
+    """``a, b, c``; with more than ``most`` items the first ones, ``…`` and the last."""
+    if len(items) <= most:
+        return ", ".join(items)
+    return f"{', '.join(items[: most - 1])}, …, {items[-1]}"

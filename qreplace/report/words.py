@@ -91,15 +91,50 @@ ENDS = {
     "affine_lp": "the structural floor",
     "schedule_error": "the schedule’s error",
     "frozen": "the frozen state’s error",
+    "affine_dynamics": "the error of the affine system",
+    "perturbed": "the floor shown by a nearby affine system",
+    "hjb_sos": "the error shown by a value function",
+    "compositional": "the floor shown block by block",
+    "support": "the error shown by one bounded functional",
+    "observable": "the error shown by a common observable",
+    "relaxed_control": "the error of one control",
+    "operator_norm": "the operator norm",
+    "field_constants": "the field’s constants",
     "declared": "the declared floor",
 }
 """What an end of a bracket is about, by the kind of claim behind it."""
 
 CLAIMS = {
     "affine_lp": "structural floor by linear programming",
+    "affine_dynamics": "affine dynamics by support function and control",
+    "observable": "observables that no schedule changes",
+    "perturbed": "floor by a nearby affine system",
+    "support": "floor by one bounded functional",
+    "hjb_sos": "floor by a polynomial value function",
+    "compositional": "floor block by block",
+    "relaxed_control": "error of one control",
     "schedule_error": "error of one schedule",
     "frozen": "rounding freezes the state",
+    "field_constants": "constants of the field",
+    "operator_norm": "operator norm of a matrix",
 }
+
+ENGINES = {
+    **CLAIMS,
+    "moment": "floor by moments, made exact as a value function",
+    "schedules": "pure schedules at single depths",
+    "lower_at_depths": "lower ends at single depths",
+}
+"""What was tried, by the engine's name."""
+
+OUTCOMES = {
+    "kept": "kept",
+    "no_better": "checked, but others are tighter",
+    "failed": "failed",
+    "stopped": "stopped",
+    "not_tried": "not tried",
+}
+"""What became of an attempt."""
 
 SHORT_NOT_SHOWN = {
     "domain: the verdict is about the named witnesses": "other inputs than the witnesses",
@@ -111,6 +146,15 @@ SHORT_NOT_SHOWN = {
     "affine_lp:": "what an optimiser would find",
     "schedule_error:": "that no better schedule exists",
     "frozen:": "other kernels and accumulators",
+    "affine_dynamics:": "that a search finds the control",
+    "perturbed:": "how near the nominal system’s floor is",
+    "hjb_sos:": "that a control comes that close",
+    "compositional:": "what the coupling really costs",
+    "support:": "other directions than the functional’s",
+    "observable:": "the rest of the state",
+    "relaxed_control:": "that no better control exists",
+    "operator_norm:": "that the norm is attained",
+    "field_constants:": "the field outside its tube",
 }
 """The first screen's version of what is not shown, by how the full sentence starts."""
 

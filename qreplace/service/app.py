@@ -39,7 +39,8 @@ def create_app(settings: Settings | None = None, *, decider: Decider | None = No
     """
     chosen = Settings.from_environment() if settings is None else settings
     store = StudyStore(chosen.data_dir)
-    studies = Studies(store, decider or ThreadDecider(), chosen.deciders)
+    own = ThreadDecider(chosen.attempt_seconds, chosen.attempt_megabytes)
+    studies = Studies(store, decider or own, chosen.deciders)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -32,6 +32,8 @@ class Answer:
     bundle: bytes
     files: dict[str, bytes]
     """Reports and figures by name, such as ``report.html`` and ``figures/interval.svg``."""
+    complete: bool = True
+    """Whether every attempt ran to its end."""
 
 
 class Decider(Protocol):
@@ -43,17 +45,25 @@ class Decider(Protocol):
 
 
 class ThreadDecider:
-    """Decides in the calling thread, with this process's engine."""
+    """Decides in the calling thread, with this process's engine.
 
-    def __init__(self) -> None:
+    ``attempt_seconds`` and ``attempt_megabytes`` are the most that one attempt at a floor may use,
+    whatever a specification asks for.
+    """
+
+    def __init__(self, attempt_seconds: int, attempt_megabytes: int) -> None:
         self._drawing = threading.Lock()
+        self._seconds = attempt_seconds
+        self._megabytes = attempt_megabytes
 
     def decide(self, spec: LoadedSpec) -> Answer:
         """Decide, render the reports, and say what to store."""
         from qreplace.pipeline import decide
         from qreplace.report import render
+        from qreplace.spec import FloorBudget
 
-        study = decide(spec)
+        ceiling = FloorBudget(self._seconds, self._megabytes, None)
+        study = decide(spec, ceiling=ceiling)
         document = study.document()
         with self._drawing:  # drawing libraries keep process-wide state
             files = render(document, study.report_context())
@@ -66,6 +76,7 @@ class ThreadDecider:
             document=document_bytes(document),
             bundle=study.bundle,
             files=files,
+            complete=study.complete,
         )
 
 

@@ -31,6 +31,8 @@ VARIABLES = (
     Variable("QREPLACE_MAX_BODY_BYTES", "max_body_bytes", 1024, 1 << 30),
     Variable("QREPLACE_MAX_PARTS", "max_parts", 1, 100_000),
     Variable("QREPLACE_DECIDERS", "deciders", 1, 64),
+    Variable("QREPLACE_ATTEMPT_SECONDS", "attempt_seconds", 1, 86_400),
+    Variable("QREPLACE_ATTEMPT_MEGABYTES", "attempt_megabytes", 64, 1_048_576),
     Variable("QREPLACE_LOG_LEVEL", "log_level"),
 )
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -48,6 +50,10 @@ class Settings:
     """Most parts of one multipart body."""
     deciders: int = 1
     """Studies that are read or decided at the same time, each in a thread."""
+    attempt_seconds: int = 120
+    """Most wall-clock seconds of one attempt at a floor, whatever a specification asks for."""
+    attempt_megabytes: int = 4096
+    """Most memory of one attempt at a floor, in MiB."""
     log_level: str = "info"
 
     @classmethod

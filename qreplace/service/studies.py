@@ -1,7 +1,7 @@
 """From a submission to a stored study: read, look it up, decide only when it is new.
 
 The same question is the same object: it is decided once for each engine version, however often
-and by whomever it is asked.
+and by whomever it is asked. What a budget cut short is kept, but decided anew when asked again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Studies:
         for an attached claim that does not hold; nothing is stored then.
         """
         spec, stored = await anyio.to_thread.run_sync(self._read, submission, limiter=self._reading)
-        if stored is not None:
+        if stored is not None and stored.complete:
             return stored, False
         return await anyio.to_thread.run_sync(self._decide, spec, limiter=self._deciding)
 
@@ -48,7 +48,7 @@ class Studies:
 
     def _decide(self, spec: LoadedSpec) -> tuple[StoredStudy, bool]:
         stored = self.store.find(spec.question.study_id, __version__)
-        if stored is not None:  # decided while this request waited
+        if stored is not None and stored.complete:  # decided while this request waited
             return stored, False
         started = time.monotonic()
         study = self.store.put(self._decider.decide(spec))

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qreplace.spec.loading import LoadedSpec, load_spec, load_spec_bytes
-    from qreplace.spec.lower import AtomLabel, Labels
+    from qreplace.spec.lower import AtomLabel, FloorBudget, Labels
     from qreplace.spec.schema import spec_schema
 
 __all__ = [
     "AtomLabel",
+    "FloorBudget",
     "Labels",
     "LoadedSpec",
     "load_spec",
@@ -23,6 +24,7 @@ __all__ = [
 
 _HOME = {
     "AtomLabel": "qreplace.spec.lower",
+    "FloorBudget": "qreplace.spec.lower",
     "Labels": "qreplace.spec.lower",
     "LoadedSpec": "qreplace.spec.loading",
     "load_spec": "qreplace.spec.loading",

@@ -14,7 +14,7 @@ from qreplace.errors import Malformed, Problem, SpecError
 from qreplace.question.model import Question
 from qreplace.spec.contradictions import contradictions
 from qreplace.spec.findings import Finding, needed, shown, to_problems
-from qreplace.spec.lower import Labels, lower
+from qreplace.spec.lower import FloorBudget, Labels, budget, lower
 from qreplace.spec.model import FORMAT, Spec
 from qreplace.spec.problems import findings_of
 from qreplace.spec.reading import MAX_BYTES, Document, Media, read_document
@@ -39,6 +39,8 @@ class LoadedSpec:
     """Attached claim documents by their SHA-256."""
     name: str
     """The name of the specification's file."""
+    budget: FloorBudget
+    """What each attempt at a floor may spend."""
 
 
 def load_spec(path: str | os.PathLike[str]) -> LoadedSpec:
@@ -93,6 +95,7 @@ def _load(
         source=data,
         certificates=resolved.certificates,
         name=name,
+        budget=budget(spec),
     )
 
 

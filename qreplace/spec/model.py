@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from qreplace.spec.blocks.array import ArraySpec
-from qreplace.spec.blocks.constants import FloorSpec, MetadataSpec, SynthesisSpec, TubeSpec
+from qreplace.spec.blocks.constants import MetadataSpec, SynthesisSpec, TubeSpec
 from qreplace.spec.blocks.dictionary import DictionarySpec, SystemSpec, TargetSpec
 from qreplace.spec.blocks.execution import ExecutionSpec
+from qreplace.spec.blocks.floor import FloorSpec
 from qreplace.spec.blocks.objective import ObjectiveSpec
 from qreplace.spec.blocks.routing import RoutingSpec
 from qreplace.spec.blocks.search import CertificateSpec, CostsSpec, SearchSpec

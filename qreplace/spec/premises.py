@@ -18,6 +18,7 @@ from qreplace.spec.values import (
     NUMBER_SCHEMA,
     NUMBER_WORDS,
     Block,
+    Exact,
     NonNegative,
     Positive,
     Shorthand,
@@ -54,13 +55,39 @@ class _Duration(Block):
     unit: Literal["time"] | None = None
 
 
+class _Instant(Block):
+    """A time since the start of the horizon, in units of time."""
+
+    value: NonNegative
+    unit: Literal["time"] | None = None
+
+
+class _RateAmount(Block):
+    """A number of either sign, in units of 1/time."""
+
+    value: Exact
+    unit: Literal["1/time"] | None = None
+
+
 NormAmount = Annotated[_NormAmount, _BARE_NUMBER]
+Instant = Annotated[_Instant, _BARE_NUMBER]
+RateAmount = Annotated[_RateAmount, _BARE_NUMBER]
 Duration = Annotated[_Duration, _BARE_NUMBER]
 
 
 def duration(value: int) -> Duration:
     """A duration given by us, for defaults."""
     return _Duration.model_construct(value=Fraction(value))
+
+
+def instant(value: int) -> Instant:
+    """An instant given by us, for defaults."""
+    return _Instant.model_construct(value=Fraction(value))
+
+
+def rate_amount(value: int) -> RateAmount:
+    """A rate given by us, for defaults."""
+    return _RateAmount.model_construct(value=Fraction(value))
 
 
 # --- premises -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Arrays and certificates of a specification: read, verified, and their shapes compared.
+"""Arrays, polynomials and certificates of a specification: read and verified.
 
 Nothing is raised here: what is wrong becomes a finding at the place that names the array.
 """
@@ -13,31 +13,37 @@ from fractions import Fraction
 
 from qreplace.errors import InputError
 from qreplace.exact.document import sha256_hex
+from qreplace.exact.polynomial import Polynomial
 from qreplace.question.arrays import DTYPES, RawArray, read_npy
 from qreplace.question.model import Array, InlineArray, StoredArray
 from qreplace.question.safetensors import read_safetensors
 from qreplace.spec.blocks.array import ArraySpec, InlineArraySpec, ScalesSpec, SideFileSpec
 from qreplace.spec.blocks.dictionary import (
+    AffineDynamicsSpec,
+    AtomSpec,
+    ForcingAtomSpec,
     LinearAtomSpec,
     LinearTargetSpec,
-    QuantizedAtomSpec,
+    PolynomialAtomSpec,
     VectorAtomSpec,
     VectorTargetSpec,
 )
 from qreplace.spec.blocks.objective import BehaviouralSpec, ReadoutRowsSpec
-from qreplace.spec.contradictions import listed_dictionaries
+from qreplace.spec.checks import listed_dictionaries
 from qreplace.spec.findings import Finding, Location, needed
 from qreplace.spec.model import Spec
+from qreplace.spec.polynomials import read_polynomials
 from qreplace.spec.side_files import SideFiles, check_path
 
 
 @dataclass(slots=True)
 class Resolved:
-    """Arrays by the location that names them, their stored bytes, and certificates by digest."""
+    """Arrays and polynomials by the location that holds them, stored bytes, and certificates."""
 
     arrays: dict[Location, Array] = field(default_factory=dict)
     raw: dict[Location, RawArray] = field(default_factory=dict)
     store: dict[str, bytes] = field(default_factory=dict)
+    polynomials: dict[Location, Polynomial] = field(default_factory=dict)
     certificates: dict[str, bytes] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
@@ -51,6 +57,8 @@ def resolve(spec: Spec, files: SideFiles, valid: frozenset[str] | None = None) -
         except InputError as error:
             message = f"{error.message}. {error.remedy}" if error.remedy else error.message
             resolved.findings.append(Finding(location, message, "side-file"))
+    resolved.polynomials, found = read_polynomials(spec, valid)
+    resolved.findings.extend(found)
     if valid is None or "certificates" in valid:
         _read_certificates(spec, files, resolved)
     return resolved
@@ -71,6 +79,9 @@ def named_arrays(
             spec.objective.readout, ReadoutRowsSpec
         ):
             yield ("objective", "readout", "rows"), spec.objective.readout.rows
+    matrix = spec.system.matrix if isinstance(spec.system, AffineDynamicsSpec) else None
+    if has("system") and matrix is not None:
+        yield ("system", "matrix"), matrix
     if has("initial_state") and isinstance(spec.initial_state, (InlineArraySpec, SideFileSpec)):
         yield ("initial_state",), spec.initial_state
     if has("target"):
@@ -85,13 +96,16 @@ def named_arrays(
 
 
 def _atom_arrays(
-    location: Location, atom: VectorAtomSpec | LinearAtomSpec | QuantizedAtomSpec
+    location: Location, atom: AtomSpec
 ) -> Iterator[tuple[Location, ArraySpec | ScalesSpec]]:
     if isinstance(atom, VectorAtomSpec):
         yield (*location, "values"), atom.values
     elif isinstance(atom, LinearAtomSpec):
         yield (*location, "weights"), atom.weights
-    else:
+    elif isinstance(atom, ForcingAtomSpec):
+        for index, piece in enumerate(atom.pieces):
+            yield (*location, "pieces", index, "coefficients"), piece.coefficients
+    elif not isinstance(atom, PolynomialAtomSpec):
         yield (*location, "codes"), atom.codes
         yield (*location, "scales"), atom.scales
 

@@ -1,7 +1,7 @@
 """The JSON Schema of ``qreplace/spec/v1``, exported from the models.
 
 Pydantic's schema is tidied: no generated titles, our names without the models' suffix, and the
-repeated number and interval written once.
+repeated number, interval and polynomial written once.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from qreplace.spec.blocks.array import NESTED_SCHEMA
+from qreplace.spec.blocks.polynomial import POLYNOMIAL_SCHEMA
 from qreplace.spec.model import FORMAT, Spec
 from qreplace.spec.premises import BOUNDS_SCHEMA
 from qreplace.spec.values import NUMBER_SCHEMA
@@ -17,7 +18,12 @@ from qreplace.spec.values import NUMBER_SCHEMA
 IDENTIFIER = "https://qreplace.dev/schemas/spec.v1.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-_SHARED = {"NumberOrInterval": BOUNDS_SCHEMA, "NestedLists": NESTED_SCHEMA, "Number": NUMBER_SCHEMA}
+_SHARED = {
+    "NumberOrInterval": BOUNDS_SCHEMA,
+    "NestedLists": NESTED_SCHEMA,
+    "Number": NUMBER_SCHEMA,
+    "PolynomialText": POLYNOMIAL_SCHEMA,
+}
 
 
 def spec_schema() -> dict[str, Any]:

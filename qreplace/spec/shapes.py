@@ -1,4 +1,4 @@
-"""Shapes that must agree: target, atoms, witnesses, scales, norm weights, blocks and rows.
+"""Shapes that must agree: states, target, atoms, witnesses, norm weights, blocks and rows.
 
 q is the number of outputs, p of inputs and n of witnesses; the lifted state has n q coordinates,
 witness by witness.
@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from qreplace.exact.polynomial import MAX_DEGREE
 from qreplace.question.model import Array
 from qreplace.spec.blocks.dictionary import (
     DeclaredSystemSpec,
+    ForcingAtomSpec,
+    LinearAtomSpec,
     LinearTargetSpec,
     ListedDictionarySpec,
+    PolynomialSystemSpec,
     QuantizedAtomSpec,
     VectorAtomSpec,
 )
 from qreplace.spec.blocks.objective import BlockL2Spec, WeightedNormSpec
-from qreplace.spec.contradictions import listed_dictionaries
+from qreplace.spec.checks import listed_dictionaries
 from qreplace.spec.findings import Finding, Location, needed
 from qreplace.spec.model import Spec
 from qreplace.spec.readout import MAX_WORK
@@ -45,6 +49,9 @@ def shape_findings(
             found.extend(_norm(spec, dimension, output_dimension(spec, resolved)))
             if has("initial_state"):
                 found.extend(_initial(spec, dimension, resolved))
+            if has("dictionary", "metadata"):
+                found.extend(_forcings(spec, dimension, resolved))
+            found.extend(_dynamics(spec, dimension, resolved))
             found.extend(_rows(spec, dimension, resolved))
     return found
 
@@ -53,6 +60,8 @@ def state_dimension(spec: Spec, resolved: Resolved) -> int | None:
     """The dimension of the state, where the arrays that determine it could be read."""
     if isinstance(spec.system, DeclaredSystemSpec):
         return spec.system.dimension
+    if isinstance(spec.system, PolynomialSystemSpec):
+        return len(spec.system.names)
     if isinstance(spec.target, LinearTargetSpec):
         inputs = resolved.arrays.get(("objective", "domain", "inputs"))
         outputs = output_dimension(spec, resolved)
@@ -101,8 +110,39 @@ def _atoms(
             yield from _same(here, "codes", weights, resolved)
             yield from _scales(here, resolved)
             yield from _codes(here, dictionary.bits, resolved)
-        else:
+        elif isinstance(atom, LinearAtomSpec):
             yield from _same(here, "weights", weights, resolved)
+
+
+def _dynamics(spec: Spec, dimension: int, resolved: Resolved) -> Findings:
+    """The state matrix, and the target of a system that counts its own states."""
+    where: Location = ("system", "matrix")
+    matrix = resolved.arrays.get(where)
+    if matrix is not None and matrix.shape != (dimension, dimension):
+        wanted = f"a matrix of shape {dimension} x {dimension}, the dimension of the state"
+        yield wrong_shape(where, wanted, matrix)
+    aim = resolved.arrays.get(("target", "values"))
+    counted = isinstance(spec.system, PolynomialSystemSpec)
+    if counted and aim is not None and size(aim) != dimension:
+        wanted = f"a target of {dimension} {'value' if dimension == 1 else 'values'}, one a state"
+        yield wrong_shape(("target", "values"), wanted, aim)
+
+
+def _forcings(spec: Spec, dimension: int, resolved: Resolved) -> Findings:
+    """Coefficients of shape (degree + 1) x q, one row a power of t."""
+    for location, dictionary in listed_dictionaries(spec):
+        for index, atom in enumerate(dictionary.atoms):
+            pieces = len(atom.pieces) if isinstance(atom, ForcingAtomSpec) else 0
+            for piece in range(pieces):
+                where = (*location, "atoms", index, "pieces", piece, "coefficients")
+                own = resolved.arrays.get(where)
+                if own is None:
+                    continue
+                if len(own.shape) != 2 or own.shape[1] != dimension or not own.shape[0]:
+                    wanted = f"coefficients of shape (degree + 1) x {dimension}, a row a power of t"
+                    yield wrong_shape(where, wanted, own)
+                elif own.shape[0] > MAX_DEGREE + 1:
+                    yield wrong_shape(where, f"a degree of at most {MAX_DEGREE}", own)
 
 
 def _same(location: Location, key: str, target: Array | None, resolved: Resolved) -> Findings:

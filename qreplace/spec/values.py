@@ -24,12 +24,14 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from qreplace.errors import Malformed
-from qreplace.exact.rational import parse_rational
+from qreplace.exact.rational import MAX_DIGITS, parse_rational
 from qreplace.spec.findings import Location, needed, shown
 
 MAX_TEXT = 10_000
 TAG_PREFIX = "kind="
 """Union tags start with this, so that a location can be told from a key of the document."""
+
+_TOO_LONG = 10**MAX_DIGITS
 
 _NOT_FINITE = frozenset(
     sign + word for sign in ("", "+", "-") for word in ("nan", "inf", "infinity", ".nan", ".inf")
@@ -71,9 +73,15 @@ def exact_number(value: Any) -> Fraction:
     if value.lower() in _NOT_FINITE:
         raise fault(needed("a finite exact number", shown(value)), code="number")
     try:
-        return parse_rational(value)
+        number = parse_rational(value)
     except Malformed as error:
         raise fault(error.message, code="number") from None
+    # With its exponent written out a decimal may be longer than what the question can hold.
+    if abs(number.numerator) >= _TOO_LONG or number.denominator >= _TOO_LONG:
+        raise fault(
+            needed(f"a number of at most {MAX_DIGITS} digits", "a longer one"), code="number"
+        )
+    return number
 
 
 @dataclass(frozen=True, eq=False)

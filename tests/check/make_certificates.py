@@ -1,9 +1,9 @@
-"""Writes the small shipped certificates: ``python tests/check/make_certificates.py``.
+"""Writes the small shipped certificates: ``python tests/check/make_certificates.py [CASE ..]``.
 
 One folder a case under ``certificates/``: ``question.json``, ``claims/<kind>-<n>.json``, a
-``README.md`` with the propositions in words, and ``digests.txt`` for ``sha256sum --check``. The
-claims come from the producers, so their numbers may differ from machine to machine; what is checked
-in is what counts.
+``README.md`` with the propositions in words, and ``digests.txt`` for ``sha256sum --check``. Where
+claims come from the producers, their numbers may differ from machine to machine; what is checked in
+is what counts. The worked ones are written out by hand (``worked_certificates``).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import worked_certificates
 from lifted_questions import LINF, alpha_of, block_l2, make_question, write_back
 
 from qreplace.check.__main__ import check_claim_file
@@ -36,6 +37,7 @@ TEXTS = {
     "a token: tangent cuts leave a bracket far narrower than anyone measures.",
     "frozen-grid": "Exact execution meets the target at depth 4; written back to a grid of cells "
     "1/8 the same dictionary never moves from depth 17 on, so more depth makes it worse.",
+    **worked_certificates.TEXTS,
 }
 
 
@@ -71,6 +73,7 @@ def cases() -> dict[str, tuple[Question, list[Claim]]]:
         "maximum-norm": (maximum, _bracket_and_schedules(maximum, (8, 64))),
         "token-norm": (tokens, _bracket_and_schedules(tokens, (16,))),
         "frozen-grid": (grid, [*_bracket_and_schedules(grid, (4,)), no_go]),
+        **worked_certificates.cases(),
     }
 
 
@@ -91,9 +94,11 @@ def files(name: str, question: Question, claims: Sequence[Claim]) -> dict[str, b
         made[path] = claim_bytes(claim)
         report = check_claim_file(made[path], question, {})
         lines.append(f"- `{path}`: {report.proposition}.")
+    if name in worked_certificates.PROOFS:
+        lines += ["", worked_certificates.PROOFS[name]]
+    first = next(path for path in made if path.startswith("claims/"))
     lines += ["", "Check one, from this folder, with the standard library only:", ""]
-    lines += ["```", "python -m qreplace.check claims/affine_lp-0.json --question question.json"]
-    lines += ["```", ""]
+    lines += ["```", f"python -m qreplace.check {first} --question question.json", "```", ""]
     made["README.md"] = "\n".join(lines).encode()
     digests = [f"{sha256_hex(data)}  {path}\n" for path, data in sorted(made.items())]
     made["digests.txt"] = "".join(digests).encode()
@@ -101,8 +106,11 @@ def files(name: str, question: Question, claims: Sequence[Claim]) -> dict[str, b
 
 
 def main() -> None:
-    """Write every case."""
+    """Write the named cases, or every one."""
+    wanted = sys.argv[1:]
     for name, (question, claims) in cases().items():
+        if wanted and name not in wanted:
+            continue
         for path, data in files(name, question, claims).items():
             place = CERTIFICATES / name / path
             place.parent.mkdir(parents=True, exist_ok=True)

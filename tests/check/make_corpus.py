@@ -16,14 +16,27 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from corpus_claims import ACCEPTED_CLAIMS, REJECTED_CLAIMS
-from corpus_questions import CONTRADICTORY, QUESTIONS, STORE
+import corpora
+import corpus_claims
+import corpus_questions
+from corpus_questions import CONTRADICTORY, STORE
 
-from qreplace.claims import claim_bytes
+from qreplace.claims import KINDS, claim_bytes
 from qreplace.exact.codec import encode
 from qreplace.exact.document import canonical_bytes
 
 CORPUS = Path(__file__).parents[1] / "corpus"
+
+QUESTIONS = {**corpus_questions.QUESTIONS, **corpora.QUESTIONS}
+ACCEPTED_CLAIMS = [*corpus_claims.ACCEPTED_CLAIMS, *corpora.ACCEPTED]
+REJECTED_CLAIMS = [*corpus_claims.REJECTED_CLAIMS, *corpora.REJECTED]
+MALFORMED_FROM = {
+    "linf-edge--width-0": "lower",
+    "linf-edge--one-each": "error",
+    "frozen-grid--first-depth": "lower",
+    **corpora.MALFORMED_FROM,
+}
+"""Accepted claims that malformed documents are made from, and the number that is broken."""
 
 
 def expectation(error: str, pointer: str, words: str) -> bytes:
@@ -58,8 +71,8 @@ def documents() -> dict[str, bytes]:
 def malformed() -> Iterator[tuple[str, bytes, str, str]]:
     """Path without suffix, bytes, pointer, words."""
     for kind, name, claim in ACCEPTED_CLAIMS:
-        if name in ("linf-edge--width-0", "linf-edge--one-each", "frozen-grid--first-depth"):
-            number = "error" if kind == "schedule_error" else "lower"
+        if name in MALFORMED_FROM:
+            number = MALFORMED_FROM[name]
             for case, data, pointer, words in broken(encode(claim), number):
                 yield f"{kind}/{name}--{case}", data, pointer, words
     question = encode(QUESTIONS["linf-edge"])
@@ -195,7 +208,7 @@ def main() -> None:
     """Write the corpus; files of these folders that nothing makes any more are removed."""
     made = documents()
     for verdict in ("accepted", "rejected", "malformed"):
-        for kind in ("affine_lp", "schedule_error", "frozen", "question"):
+        for kind in (*KINDS, "question"):
             for path in (CORPUS / verdict / kind).rglob("*.*"):
                 if str(path.relative_to(CORPUS)) not in made:
                     path.unlink()

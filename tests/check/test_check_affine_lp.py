@@ -20,7 +20,8 @@ from lifted_strategies import (
 
 from qreplace.check.plain import plain_bracket, plain_problem
 from qreplace.check.registry import check_claim
-from qreplace.claims.affine_lp import AffineLPClaim, SparseVector
+from qreplace.claims.affine_lp import AffineLPClaim
+from qreplace.claims.functional import SparseVector
 from qreplace.errors import Rejected
 from qreplace.exact.roots import sqrt_bounds
 from qreplace.produce.affine_lp import produce

@@ -18,7 +18,8 @@ from qreplace.claims import (
     claim_kind,
     read_claim,
 )
-from qreplace.claims.affine_lp import AffineLPClaim, SparseVector
+from qreplace.claims.affine_lp import AffineLPClaim
+from qreplace.claims.functional import SparseVector
 from qreplace.claims.frozen import FrozenClaim
 from qreplace.claims.schedule_error import ScheduleErrorClaim
 from qreplace.errors import Malformed

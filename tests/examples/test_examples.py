@@ -20,6 +20,10 @@ EXPECTED = {
     "minilm-attention-output/feasible.yaml": "certified_feasible",
     "minilm-attention-output/unresolved.yaml": "unresolved",
     "affine-128.yaml": "certified_feasible",
+    "switched-scalar.yaml": "certified_impossible",
+    "leaky-layer.yaml": "certified_feasible",
+    "double-integrator.yaml": "certified_feasible",
+    "coupled-blocks.yaml": "certified_impossible",
     "declared-transformer.yaml": "conditionally_feasible",
     "declared-moe.yaml": "unresolved",
 }

@@ -15,7 +15,8 @@ from qreplace.claims import claim_bytes, claim_kind
 from qreplace.claims.schedule_error import ScheduleErrorClaim
 from qreplace.errors import Rejected
 from qreplace.exact.document import canonical_bytes, read_json, sha256_hex
-from qreplace.pipeline import Study, decide, schedule_depths
+from qreplace.pipeline import Study, decide
+from qreplace.pipeline.lifted import schedule_depths
 from qreplace.question.subject import Subject
 from qreplace.spec import load_spec, load_spec_bytes
 

@@ -32,7 +32,7 @@ TEXT_PAIRS = [
 ]
 GRAPHIC_PAIRS = [
     (f"--fig-{name}", "--fig-paper")
-    for name in ("upper", "lower", "tolerance", "floor", "yes", "no")
+    for name in ("upper", "lower", "tolerance", "floor", "yes", "no", "value", "path", "steps")
 ]
 
 

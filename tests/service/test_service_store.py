@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 import threading
@@ -36,6 +37,19 @@ def test_put_is_idempotent(store: StudyStore) -> None:
     assert store.find(STUDY) == first
     assert store.find(STUDY, "0.0.0") is None
     assert store.blobs.read(first.spec_sha256) == answer(STUDY).spec
+
+
+def test_an_answer_cut_short_gives_way(store: StudyStore) -> None:
+    """A later answer replaces it, a complete one is never replaced (design rule 7)."""
+    cut = store.put(dataclasses.replace(answer(STUDY, title="cut short"), complete=False))
+    assert not cut.complete
+    again = store.put(dataclasses.replace(answer(STUDY, title="again"), complete=False))
+    assert again.title == "again"
+    whole = store.put(answer(STUDY, title="whole"))
+    assert whole.complete
+    assert store.find(STUDY) == whole
+    assert store.put(dataclasses.replace(answer(STUDY), complete=False)) == whole
+    assert [study.title for study in store.page(10).studies] == ["whole"]
 
 
 def test_blobs_are_named_by_their_digest(store: StudyStore, tmp_path: Path) -> None:

@@ -43,6 +43,43 @@ DECLARED: dict[str, Any] = {
 }
 
 
+POLYNOMIAL: dict[str, Any] = {
+    **LIFTED,
+    "system": {"kind": "polynomial", "states": ["x", "v"]},
+    "horizon": 2,
+    "initial_state": "zero",
+    "target": {"kind": "vector", "values": [1, 0]},
+    "dictionary": {
+        "bits": 2,
+        "learned": False,
+        "atoms": [
+            {"kind": "polynomial", "field": ["v", "1 - x*v^2/3"]},
+            {"kind": "polynomial", "field": ["v", -1]},
+        ],
+    },
+    "structural_floor": "auto",
+}
+
+AFFINE: dict[str, Any] = {
+    **POLYNOMIAL,
+    "system": {"kind": "affine_dynamics", "rate": "-1/2", "matrix": [[0, 1], [-1, 0]]},
+    "dictionary": {
+        "bits": 2,
+        "learned": False,
+        "atoms": [
+            {"kind": "vector", "values": [1, 1]},
+            {
+                "kind": "forcing",
+                "pieces": [
+                    {"start": 0, "coefficients": [[0, 1], ["1/2", 0]]},
+                    {"start": 1, "coefficients": [[1, 1]]},
+                ],
+            },
+        ],
+    },
+}
+
+
 def premise(value: Any, **more: Any) -> dict[str, Any]:
     """A premise with a label and a source."""
     return {"value": value, "evidence": "calibrated_estimate", "source": "fit", **more}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spec_examples import DECLARED, LIFTED, changed, load, problems
 
 from qreplace.errors import SpecError
-from qreplace.question.model import Emulation, VectorTarget
+from qreplace.question.model import Emulation, VectorTarget, read_question
 from qreplace.spec import load_spec_bytes
 
 digits = st.text("0123456789", min_size=1, max_size=40)
@@ -83,3 +83,17 @@ def test_json_constants(word: str) -> None:
     (problem,) = problems(json.dumps(DECLARED).replace('"1/10"', word).encode())
     assert problem.pointer == "/objective/tolerance"
     assert word in problem.message
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 4000 + "e1", "1." + "1" * 3999 + "e-400", "9" * 3999 + "e2"]
+)
+def test_a_number_that_the_question_could_not_hold_is_refused(text: str) -> None:
+    (problem,) = problems(changed(DECLARED, horizon=text))
+    assert "at most 4000 digits" in problem.message
+
+
+def test_the_longest_numbers_are_read_back() -> None:
+    for text in ("9" * 4000, "0." + "9" * 3999, f"1/{'7' * 4000}", "9" * 3900 + "e100"):
+        asked = load(changed(DECLARED, horizon=text)).question
+        assert read_question(asked.to_bytes()) == asked

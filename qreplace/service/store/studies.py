@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, RowMapping, exists, insert, select, text
+from sqlalchemy import Connection, RowMapping, delete, exists, insert, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from qreplace.errors import InputError
@@ -34,6 +34,8 @@ class StoredStudy:
     bundle_sha256: str
     spec_sha256: str
     document_sha256: str
+    complete: bool
+    """Whether every attempt ran to its end; one that a budget cut short is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,16 @@ class StudyStore:
         self._engine.dispose()
 
     def put(self, answer: Answer) -> StoredStudy:
-        """Store an answer whole or not at all; the stored one, if this engine gave one before."""
+        """Store an answer whole or not at all; the stored one, if this engine gave one before.
+
+        A stored answer that is not complete gives way to the new one.
+        """
         with writing(self._engine) as connection:
             stored = _find(connection, answer.study, answer.engine)
-            if stored is not None:
+            if stored is not None and stored.complete:
                 return stored
+            if stored is not None:
+                connection.execute(delete(STUDIES).where(STUDIES.c.seq == stored.seq))
             with self._blobs_of_one_answer() as written:
                 row = {
                     "id": answer.study,
@@ -81,6 +88,7 @@ class StudyStore:
                     "bundle_sha256": written.add(answer.bundle),
                     "spec_sha256": written.add(answer.spec),
                     "document_sha256": written.add(answer.document),
+                    "complete": answer.complete,
                 }
                 statement = insert(STUDIES).values(row).returning(STUDIES.c.seq)
                 seq: int = connection.execute(statement).scalar_one()

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, String, Table, UniqueConstraint
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+    true,
+)
 
 METADATA = MetaData()
 
@@ -18,11 +29,13 @@ STUDIES = Table(
     Column("bundle_sha256", String(64), nullable=False),
     Column("spec_sha256", String(64), nullable=False),
     Column("document_sha256", String(64), nullable=False),
+    Column("complete", Boolean, nullable=False, server_default=true()),
     UniqueConstraint("id", "engine", name="one_answer_per_engine"),
     sqlite_autoincrement=True,
 )
 """One answer a row. ``id`` names the question, ``id`` with ``engine`` the answer; ``seq`` is the
-order in which answers came and what pages of the list point to. ``created`` is UTC (ISO 8601)."""
+order in which answers came and what pages of the list point to. ``created`` is UTC (ISO 8601).
+An answer that is not ``complete`` was cut short by a budget: asking again replaces it."""
 
 FILES = Table(
     "files",

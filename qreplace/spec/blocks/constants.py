@@ -1,8 +1,8 @@
-"""Structural floor, synthesis, metadata and tube: what is known, or asked to be computed."""
+"""Synthesis, metadata and tube: what is known, or asked to be computed."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictInt
 
@@ -19,40 +19,7 @@ from qreplace.spec.premises import (
     Sensitivity,
     SignedRate,
 )
-from qreplace.spec.values import Block, Exact, Positive, bare, choose, integer, kinds, tag
-
-
-class ComputedFloorSpec(Block):
-    """Bracket the floor with this engine."""
-
-    compute: Literal["affine_lp"]
-
-
-class DeclaredFloorSpec(Block):
-    """A declared bracket. ``covers``: whether ``lower`` was shown for this dictionary or a family.
-
-    ``weights`` are the mixing weights said to attain ``upper``: a simplex, one an atom.
-    """
-
-    lower: Norm | None = None
-    upper: Norm | None = None
-    covers: Literal["dictionary", "family"] = "dictionary"
-    norm: NormSpec | None = None
-    weights: Annotated[tuple[Exact, ...], Field(min_length=1)] | None = None
-
-
-def _floor_kind(value: Any) -> str | None:
-    if not isinstance(value, dict):
-        return None
-    if "compute" in value:
-        return "compute"
-    return "declared" if "lower" in value or "upper" in value else None
-
-
-FloorSpec = Annotated[
-    Annotated[ComputedFloorSpec, tag("compute")] | Annotated[DeclaredFloorSpec, tag("declared")],
-    choose("an object with compute, or with lower or upper", _floor_kind),
-]
+from qreplace.spec.values import Block, Positive, bare, integer, kinds, tag
 
 
 class GrowthSpec(Block):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictInt, field_validator
+from pydantic import Field, StrictInt, field_validator, model_validator
 
-from qreplace.question.model import MAX_ATOMS
+from qreplace.exact.polynomial_text import state_names
+from qreplace.question.model import MAX_ATOMS, MAX_POLYNOMIAL_DIMENSION
+from qreplace.question.system import MAX_FORCING_PIECES
 from qreplace.spec.blocks.array import ArraySpec, ScalesSpec
+from qreplace.spec.blocks.polynomial import PolynomialText, StateName
 from qreplace.spec.findings import needed
+from qreplace.spec.premises import Instant, RateAmount, instant, rate_amount
 from qreplace.spec.values import Bits, Block, Flag, Text, bare, choose, fault, integer, kinds, tag
 
 
@@ -16,6 +20,46 @@ class LiftedAffineSpec(Block):
     """State-independent atoms on a finite witness lift, unit horizon (theory T7.1)."""
 
     kind: Literal["lifted_affine"]
+
+
+class AffineDynamicsSpec(Block):
+    """``z' = (rate I + matrix) z + b_j(t)`` (theory T7.2); ``matrix`` has shape q x q."""
+
+    kind: Literal["affine_dynamics"]
+    rate: RateAmount = Field(
+        default_factory=lambda: rate_amount(0), json_schema_extra={"default": 0}
+    )
+    matrix: ArraySpec | None = None
+
+
+class PolynomialSystemSpec(Block):
+    """``z' = G_j(t, z)``, polynomials over the rationals (theory T7.4).
+
+    ``states`` names the coordinates; with ``dimension`` alone they are ``z1, z2, ..``.
+    """
+
+    kind: Literal["polynomial"]
+    states: (
+        Annotated[tuple[StateName, ...], Field(min_length=1, max_length=MAX_POLYNOMIAL_DIMENSION)]
+        | None
+    ) = None
+    dimension: Annotated[StrictInt, integer(1, MAX_POLYNOMIAL_DIMENSION)] | None = None
+
+    @model_validator(mode="after")
+    def _named_once(self) -> PolynomialSystemSpec:
+        if (self.states is None) == (self.dimension is None):
+            received = "neither" if self.states is None else "both"
+            raise fault(f"needed either states or dimension, received {received}")
+        for index, name in enumerate(self.names):
+            if name in self.names[:index]:
+                message = needed("another name for each state", f"{name} twice")
+                raise fault(message, at=("states", index), code="name")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each coordinate."""
+        return self.states or tuple(state_names(self.dimension or 0)[1:])
 
 
 class DeclaredSystemSpec(Block):
@@ -27,9 +71,11 @@ class DeclaredSystemSpec(Block):
 
 SystemSpec = Annotated[
     Annotated[LiftedAffineSpec, tag("lifted_affine")]
+    | Annotated[AffineDynamicsSpec, tag("affine_dynamics")]
+    | Annotated[PolynomialSystemSpec, tag("polynomial")]
     | Annotated[DeclaredSystemSpec, tag("declared")],
-    kinds("lifted_affine", "declared"),
-    bare("lifted_affine"),
+    kinds("lifted_affine", "affine_dynamics", "polynomial", "declared"),
+    bare("lifted_affine", "affine_dynamics"),
 ]
 
 
@@ -96,11 +142,41 @@ class QuantizedAtomSpec(_Atom):
     zero_point: Annotated[StrictInt, integer(-(2**63), 2**63)] = 0
 
 
+class ForcingPieceSpec(Block):
+    """``b(t) = sum_k coefficients[k] t^k`` from ``start`` to the next piece; shape (degree+1) x q.
+
+    ``t`` counts from the start of the horizon, not from the start of the piece.
+    """
+
+    start: Instant = Field(default_factory=lambda: instant(0), json_schema_extra={"default": 0})
+    coefficients: ArraySpec
+
+
+class ForcingAtomSpec(_Atom):
+    """A forcing ``b_j(t)`` of an affine_dynamics system, polynomial on each piece."""
+
+    kind: Literal["forcing"]
+    pieces: Annotated[
+        tuple[ForcingPieceSpec, ...], Field(min_length=1, max_length=MAX_FORCING_PIECES)
+    ]
+
+
+class PolynomialAtomSpec(_Atom):
+    """``G_j(t, z)`` of a polynomial system: one polynomial a state."""
+
+    kind: Literal["polynomial"]
+    field: Annotated[
+        tuple[PolynomialText, ...], Field(min_length=1, max_length=MAX_POLYNOMIAL_DIMENSION)
+    ]
+
+
 AtomSpec = Annotated[
     Annotated[VectorAtomSpec, tag("vector")]
     | Annotated[LinearAtomSpec, tag("linear_map")]
-    | Annotated[QuantizedAtomSpec, tag("quantized_linear")],
-    kinds("vector", "linear_map", "quantized_linear"),
+    | Annotated[QuantizedAtomSpec, tag("quantized_linear")]
+    | Annotated[ForcingAtomSpec, tag("forcing")]
+    | Annotated[PolynomialAtomSpec, tag("polynomial")],
+    kinds("vector", "linear_map", "quantized_linear", "forcing", "polynomial"),
 ]
 
 

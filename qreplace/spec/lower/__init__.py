@@ -16,6 +16,7 @@ from qreplace.spec.lower.asked import (
     system,
     target,
 )
+from qreplace.spec.lower.budget import FloorBudget, budget
 from qreplace.spec.lower.context import Lowering
 from qreplace.spec.lower.known import floor, metadata, synthesis, tube
 from qreplace.spec.lower.labels import AtomLabel, Labels, labels
@@ -23,7 +24,7 @@ from qreplace.spec.lower.run import execution, routing, search
 from qreplace.spec.model import Spec
 from qreplace.spec.resolve import Resolved
 
-__all__ = ["AtomLabel", "Labels", "lower"]
+__all__ = ["AtomLabel", "FloorBudget", "Labels", "budget", "lower"]
 
 
 def lower(spec: Spec, resolved: Resolved) -> tuple[q.Question, Labels]:
@@ -37,7 +38,7 @@ def lower(spec: Spec, resolved: Resolved) -> tuple[q.Question, Labels]:
         norm=study_norm,
         domain=domain(spec.objective.domain, context),
         horizon=spec.horizon.value,
-        system=system(spec.system),
+        system=system(spec.system, context),
         initial=initial(spec, context),
         tube=tube(spec.tube, context),
         target=target(spec.target, context),

@@ -54,10 +54,16 @@ def domain(spec: o.DomainSpec, context: Lowering) -> q.Domain:
     return q.WitnessDomain("witnesses", inputs)
 
 
-def system(spec: d.SystemSpec) -> q.System:
-    """The system."""
-    if isinstance(spec, d.DeclaredSystemSpec):
-        return q.DeclaredSystem("declared", spec.dimension)
+def system(spec: d.SystemSpec, context: Lowering) -> q.System:
+    """The system; what its states are called is for people."""
+    match spec:
+        case d.DeclaredSystemSpec():
+            return q.DeclaredSystem("declared", spec.dimension)
+        case d.AffineDynamicsSpec():
+            matrix = context.optional_array("system", "matrix")
+            return q.AffineDynamicsSystem("affine_dynamics", spec.rate.value, matrix)
+        case d.PolynomialSystemSpec():
+            return q.PolynomialSystem("polynomial", len(spec.names))
     return q.LiftedAffineSystem("lifted_affine")
 
 
@@ -113,9 +119,23 @@ def _atom(spec: d.AtomSpec, location: Location, context: Lowering) -> q.Atom:
             return q.VectorAtom("vector", context.array(*location, "values"))
         case d.LinearAtomSpec():
             return q.LinearAtom("linear_map", context.array(*location, "weights"))
+        case d.ForcingAtomSpec():
+            return _forcing(spec, location, context)
+        case d.PolynomialAtomSpec():
+            parts = range(len(spec.field))
+            field = tuple(context.polynomial(*location, "field", part) for part in parts)
+            return q.PolynomialAtom("polynomial", field)
     return q.QuantizedLinearAtom(
         kind="quantized_linear",
         codes=context.array(*location, "codes"),
         scales=context.array(*location, "scales"),
         zero_point=spec.zero_point,
     )
+
+
+def _forcing(spec: d.ForcingAtomSpec, location: Location, context: Lowering) -> q.ForcingAtom:
+    pieces = (
+        q.ForcingPiece(piece.start.value, context.array(*location, "pieces", index, "coefficients"))
+        for index, piece in enumerate(spec.pieces)
+    )
+    return q.ForcingAtom("forcing", tuple(pieces))

@@ -1,9 +1,10 @@
-"""What the lowering of every block shares: arrays by location, premises, gathered descriptions."""
+"""What the lowering of every block shares: arrays and polynomials by location, premises."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from qreplace.exact.polynomial import Polynomial
 from qreplace.premises import ABSENT, Premise, Term
 from qreplace.question import model as q
 from qreplace.spec.premises import PremiseSpec
@@ -24,6 +25,10 @@ class Lowering:
     def optional_array(self, *location: str | int) -> q.Array | None:
         """The array named at a location, if any."""
         return self.resolved.arrays.get(location)
+
+    def polynomial(self, *location: str | int) -> Polynomial:
+        """The polynomial whose text stands at a location."""
+        return self.resolved.polynomials[location]
 
     def premise(self, spec: PremiseSpec, path: str) -> Premise:
         """A premise; its description is kept under ``path``."""

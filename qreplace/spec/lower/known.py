@@ -6,6 +6,7 @@ from qreplace.premises import Premise
 from qreplace.question import model as q
 from qreplace.spec.blocks import constants as c
 from qreplace.spec.blocks import dictionary as d
+from qreplace.spec.blocks import floor as f
 from qreplace.spec.blocks import objective as o
 from qreplace.spec.lower.asked import listed
 from qreplace.spec.lower.context import Lowering
@@ -18,13 +19,31 @@ def floor(spec: Spec, context: Lowering) -> q.Floor | None:
     floor = spec.structural_floor
     if floor is None:
         return None
-    if isinstance(floor, c.ComputedFloorSpec):
-        return q.ComputedFloor("compute", floor.compute)
+    if isinstance(floor, f.ComputedFloorSpec):
+        return _computed_floor(floor, spec.system, context)
     ends = [
         _in_norm(context.optional(end, f"floor.{name}"), floor.norm, spec.objective.norm)
         for name, end in (("lower", floor.lower), ("upper", floor.upper))
     ]
     return q.DeclaredFloor("declared", ends[0], ends[1], floor.covers)
+
+
+def _computed_floor(
+    floor: f.ComputedFloorSpec, system: d.SystemSpec, context: Lowering
+) -> q.ComputedFloor:
+    """The request; blocks by the coordinates of their states, in one order."""
+    names = system.names if isinstance(system, d.PolynomialSystemSpec) else ()
+    blocks = sorted(tuple(sorted(names.index(name) for name in block)) for block in floor.blocks)
+    return q.ComputedFloor(
+        kind="compute",
+        engine=floor.compute,
+        order=floor.order,
+        region=tuple(
+            context.polynomial("structural_floor", "region", index)
+            for index in range(len(floor.region))
+        ),
+        blocks=tuple(blocks),
+    )
 
 
 def _in_norm(premise: Premise | None, own: o.NormSpec | None, study: o.NormSpec) -> Premise | None:
@@ -49,11 +68,11 @@ def _growth(spec: c.GrowthSpec | None, context: Lowering) -> q.Growth | None:
 
 
 def synthesis(spec: Spec, context: Lowering) -> q.Synthesis | None:
-    """The synthesis block; a lifted system computes its own."""
+    """The synthesis block; a system with data computes its own where nothing is declared."""
     block = spec.synthesis
     if block is None:
-        lifted = isinstance(spec.system, d.LiftedAffineSpec)
-        return q.ComputedSynthesis("computed") if lifted else None
+        declared = isinstance(spec.system, d.DeclaredSystemSpec)
+        return None if declared else q.ComputedSynthesis("computed")
     if isinstance(block, c.ComputedSynthesisSpec):
         return q.ComputedSynthesis("computed")
     field_bound = context.optional(block.field_bound, "synthesis.field_bound")

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from qreplace.spec.blocks import constants as c
 from qreplace.spec.blocks import dictionary as d
+from qreplace.spec.blocks import floor as f
 from qreplace.spec.model import Spec
 
 
@@ -24,7 +25,8 @@ class Labels:
 
     ``premises`` holds descriptions by the premise's path in the question, such as
     ``synthesis.field_bound``. ``code_atoms`` are the atoms of each metadata budget that has its
-    own dictionary. ``mixing_weights`` are those said to attain a declared upper end.
+    own dictionary. ``mixing_weights`` are those said to attain a declared upper end. ``states`` are
+    the names of a polynomial system's coordinates, in order; empty for other systems.
     """
 
     title: str
@@ -36,11 +38,12 @@ class Labels:
     code_atoms: dict[int, tuple[AtomLabel, ...]]
     premises: dict[str, str]
     mixing_weights: tuple[Fraction, ...]
+    states: tuple[str, ...] = ()
 
 
 def labels(spec: Spec, premises: dict[str, str]) -> Labels:
     """The texts of a specification; ``premises`` are the descriptions gathered while lowering."""
-    target, floor = spec.target, spec.structural_floor
+    system, target, floor = spec.system, spec.target, spec.structural_floor
     codes = spec.metadata.codes if isinstance(spec.metadata, c.CodesSpec) else ()
     listed = spec.dictionary if isinstance(spec.dictionary, d.ListedDictionarySpec) else None
     declared = target if isinstance(target, d.DeclaredTargetSpec) else None
@@ -53,7 +56,8 @@ def labels(spec: Spec, premises: dict[str, str]) -> Labels:
         atoms=_atom_labels(listed),
         code_atoms={code.bits: _atom_labels(code.dictionary) for code in codes},
         premises=premises,
-        mixing_weights=(floor.weights or ()) if isinstance(floor, c.DeclaredFloorSpec) else (),
+        mixing_weights=(floor.weights or ()) if isinstance(floor, f.DeclaredFloorSpec) else (),
+        states=system.names if isinstance(system, d.PolynomialSystemSpec) else (),
     )
 
 

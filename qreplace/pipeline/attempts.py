@@ -1,0 +1,265 @@
+"""Trying the engines, cheapest first, and keeping the best checked bracket (theory T7).
+
+Each attempt runs within its budgets; what it returns counts only once the checkers accepted it
+here. An attempt that failed, was stopped or gave nothing better is reported, never hidden.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from qreplace.check.bounds import Checked, ScopedBound
+from qreplace.check.registry import check_claim
+from qreplace.claims import Claim, claim_digest, read_claim
+from qreplace.decision.levels import CERTIFIED
+from qreplace.decision.search import Search
+from qreplace.errors import Malformed, ProducerFailed, Rejected
+from qreplace.pipeline.engines import CHEAP, Limits, engines_for
+from qreplace.pipeline.lifted import MAX_SCHEDULE_STEPS, Progress, lifted_claims, schedule_depths
+from qreplace.pipeline.worker import Task, run
+from qreplace.question.model import ComputedFloor, LiftedAffineSystem
+from qreplace.question.subject import Subject
+from qreplace.report.context import Attempt, Outcome
+from qreplace.spec import FloorBudget
+
+DEFAULT_SECONDS = 300
+"""Wall-clock limit of an attempt that asks for none."""
+DEFAULT_MEGABYTES = 8192
+NARROW = Fraction(1, 10**9)
+"""A bracket this narrow, relative to its upper end, needs no further engine."""
+FINITE_DEPTH_TASKS = ("schedules", "lower_at_depths")
+MAX_FINITE_DEPTHS = 24
+"""Depths at which finite-depth claims are asked for beside the radii."""
+
+
+def attempt_budget(asked: FloorBudget, ceiling: FloorBudget | None) -> FloorBudget:
+    """What one attempt may use: what was asked, else the defaults, within the ceiling."""
+
+    def within(value: int | None, default: int | None, most: int | None) -> int | None:
+        chosen = default if value is None else value
+        if most is None:
+            return chosen
+        return most if chosen is None else min(chosen, most)
+
+    limit = ceiling or FloorBudget(None, None, None)
+    return FloorBudget(
+        within(asked.seconds, DEFAULT_SECONDS, limit.seconds),
+        within(asked.megabytes, DEFAULT_MEGABYTES, limit.megabytes),
+        within(asked.nodes, None, limit.nodes),
+    )
+
+
+@dataclass
+class Produced:
+    """Checked claims by digest, each with what it proves, and the record of the attempts."""
+
+    claims: dict[str, Claim] = field(default_factory=dict)
+    proved: dict[str, tuple[Checked, ...]] = field(default_factory=dict)
+    attempts: list[Attempt] = field(default_factory=list)
+    sources: list[set[str]] = field(default_factory=list)
+    """The digests of the claims that each attempt gave."""
+
+    def accept(self, subject: Subject, claim: Claim) -> tuple[Checked, ...]:
+        """Check a claim and keep it; raises ``Rejected``."""
+        digest = claim_digest(claim)
+        if digest not in self.claims:
+            self.proved[digest] = check_claim(subject, claim)
+            self.claims[digest] = claim
+        return self.proved[digest]
+
+    def record(
+        self,
+        engine: str,
+        bits: int,
+        outcome: Outcome,
+        detail: str,
+        seconds: float,
+        claims: Sequence[Claim] = (),
+        *,
+        floor: bool = True,
+    ) -> None:
+        """Note an attempt with the best ends of its claims: of the floor, or at single depths."""
+        digests = {claim_digest(claim) for claim in claims}
+        bounds = [bound for digest in digests for bound in self.proved[digest]]
+        lower, upper = _ends(bounds, floor=floor)
+        self.attempts.append(
+            Attempt(engine, bits, outcome, detail, lower, upper, len(digests), seconds)
+        )
+        self.sources.append(digests)
+
+    @property
+    def bounds(self) -> list[Checked]:
+        """Everything that the claims prove."""
+        return [bound for bounds in self.proved.values() for bound in bounds]
+
+    def floor_ends(self, bits: int) -> tuple[Fraction | None, Fraction | None]:
+        """The tightest checked ends of E_inf at a metadata budget."""
+        found = [
+            bound
+            for bounds in self.proved.values()
+            for bound in bounds
+            if isinstance(bound, ScopedBound)
+            and bound.quantity == "relaxed_floor"
+            and bound.code == bits
+        ]
+        lowers = [bound.value for bound in found if bound.side == "lower"]
+        uppers = [bound.value for bound in found if bound.side == "upper"]
+        return max(lowers, default=None), min(uppers, default=None)
+
+
+def produce_claims(subject: Subject, budget: FloorBudget, progress: Progress) -> Produced:
+    """Every claim that the question's floor block asks for, checked; with the attempts made."""
+    question = subject.question
+    produced = Produced()
+    if not isinstance(question.floor, ComputedFloor):
+        return produced
+    for bits in sorted(question.codes) or list(question.search.metadata_bits[:1]):
+        if isinstance(question.system, LiftedAffineSystem):
+            _lifted(subject, bits, produced, progress)
+        else:
+            _Trial(subject, question.floor, bits, budget, produced, progress).run()
+    _drop_surpassed(produced)
+    return produced
+
+
+def _lifted(subject: Subject, bits: int, produced: Produced, progress: Progress) -> None:
+    """Lifted systems are quick: produced in this process."""
+    started = time.monotonic()
+    try:
+        claims = lifted_claims(subject, bits, progress)
+    except ProducerFailed as error:
+        seconds = time.monotonic() - started
+        produced.record("affine_lp", bits, "failed", str(error), seconds)
+        return
+    for claim in claims:
+        produced.accept(subject, claim)
+    produced.record("affine_lp", bits, "kept", "", time.monotonic() - started, claims)
+
+
+class _Trial:
+    """The attempts on one dynamic system at one metadata budget."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        floor: ComputedFloor,
+        bits: int,
+        budget: FloorBudget,
+        produced: Produced,
+        progress: Progress,
+    ) -> None:
+        self.subject = subject
+        self.floor = floor
+        self.bits = bits
+        self.budget = budget
+        self.produced = produced
+        self.progress = progress
+
+    def run(self) -> None:
+        """Constants first (they are cheap and serve every radius), then brackets, then depths."""
+        engines = engines_for(self.subject.question, self.floor.engine)
+        stages = ("field_constants", *engines)
+        for done, engine in enumerate(stages):
+            self.progress(engine, done, len(stages) + 1)
+            reason = "" if engine in CHEAP or len(engines) == 1 else self._decided()
+            if reason and engine != "field_constants":
+                self.produced.record(engine, self.bits, "not_tried", reason, 0.0)
+            else:
+                self._try(engine)
+        self.progress("finite depths", len(stages), len(stages) + 1)
+        self._finite_depths()
+        self.progress("finite depths", len(stages) + 1, len(stages) + 1)
+
+    def _decided(self) -> str:
+        """Why a further lower end would change nothing; empty while it might."""
+        lower, upper = self.produced.floor_ends(self.bits)
+        threshold = Search(self.subject, self.produced.bounds).threshold
+        if lower is not None and upper is not None and upper - lower <= NARROW * abs(upper):
+            return "the bracket is already narrow"
+        if threshold.impossible is not None and lower is not None and lower > threshold.impossible:
+            return "the floor already exceeds the tolerance"
+        return ""
+
+    def _try(self, name: str, depths: Sequence[int] = ()) -> None:
+        """Run one task and keep what the checkers accept."""
+        budget = self.budget
+        limits = Limits(tuple(depths), budget.seconds, budget.megabytes, budget.nodes)
+        answer = run(self.subject, Task(name, self.bits, limits))
+        accepted: list[Claim] = []
+        problems = [answer.failed] if answer.failed else []
+        for data in answer.claims:
+            try:
+                claim = read_claim(data)
+                self.produced.accept(self.subject, claim)
+                accepted.append(claim)
+            except (Rejected, Malformed) as error:
+                problems.append(f"the checker refused what it produced: {error}")
+        outcome: Outcome = "kept" if accepted else "failed"
+        if answer.spent:
+            outcome = "stopped"
+            problems.insert(0, f"{answer.spent} ran out")
+        detail = "; ".join(problems)
+        floor = name not in FINITE_DEPTH_TASKS
+        self.produced.record(
+            name, self.bits, outcome, detail, answer.seconds, accepted, floor=floor
+        )
+
+    def _finite_depths(self) -> None:
+        """Schedules and lower ends of E_D at depths that the radii leave open (T3.6, T7.8)."""
+        search = Search(self.subject, self.produced.bounds)
+        open_depths = [
+            depth
+            for depth in schedule_depths(self.subject)
+            if depth <= MAX_SCHEDULE_STEPS
+            and not search.feasible_at(depth, self.bits, CERTIFIED)
+            and not search.impossible_at(depth, self.bits, CERTIFIED)
+        ][:MAX_FINITE_DEPTHS]
+        if not open_depths:
+            return
+        self._try("schedules", open_depths)
+        search = Search(self.subject, self.produced.bounds)
+        met = [d for d in open_depths if search.feasible_at(d, self.bits, CERTIFIED)]
+        # Past the first depth that works nothing is gained; before it a lower end may decide.
+        missed = [d for d in open_depths if not met or d < met[0]]
+        if missed:
+            self._try("lower_at_depths", missed)
+
+
+def _ends(bounds: Sequence[Checked], *, floor: bool) -> tuple[Fraction | None, Fraction | None]:
+    """The best lower and upper end among bounds, of the floor or of errors at single depths."""
+    wanted = [
+        bound
+        for bound in bounds
+        if isinstance(bound, ScopedBound) and (bound.quantity == "relaxed_floor") == floor
+    ]
+    lowers = [bound.value for bound in wanted if bound.side == "lower"]
+    uppers = [bound.value for bound in wanted if bound.side == "upper"]
+    return max(lowers, default=None), min(uppers, default=None)
+
+
+def _drop_surpassed(produced: Produced) -> None:
+    """Keep the claims that give a best end somewhere, and those that give constants.
+
+    An attempt none of whose claims is left is marked ``no_better``.
+    """
+    best: dict[tuple[object, ...], tuple[Fraction, str]] = {}
+    kept: set[str] = set()
+    for digest, bounds in sorted(produced.proved.items()):
+        for bound in bounds:
+            if not isinstance(bound, ScopedBound):
+                kept.add(digest)
+                continue
+            scope = (bound.quantity, bound.side, bound.objective, bound.domain, bound.depths,
+                     bound.subject, bound.evidence)  # fmt: skip
+            value = bound.value if bound.side == "upper" else -bound.value
+            if scope not in best or value < best[scope][0]:
+                best[scope] = value, digest
+    kept.update(digest for _, digest in best.values())
+    for index, attempt in enumerate(produced.attempts):
+        if attempt.outcome == "kept" and not kept & produced.sources[index]:
+            produced.attempts[index] = replace(attempt, outcome="no_better")
+    for digest in produced.claims.keys() - kept:
+        del produced.claims[digest], produced.proved[digest]

@@ -1,0 +1,175 @@
+"""Engines by name: which apply to a system, in which order, and what each one produces.
+
+A task is a generator: claims come out as they are found, so that what was found before a budget ran
+out is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from qreplace.claims import Claim
+from qreplace.errors import ProducerFailed
+from qreplace.question.model import PolynomialSystem, Question
+from qreplace.question.subject import Subject
+
+if TYPE_CHECKING:
+    from qreplace.produce.sos_program import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a task may spend, and the depths it is about when it is a finite-depth one."""
+
+    depths: tuple[int, ...] = ()
+    seconds: int | None = None
+    megabytes: int | None = None
+    nodes: int | None = None
+
+
+Produce = Callable[[Subject, int, Limits], Iterator[Claim]]
+"""Called with subject, metadata bits and limits."""
+
+CHEAP = ("affine_lp", "observable", "affine_dynamics", "relaxed_control", "perturbed")
+"""Engines that are tried even where the bracket already decides: they take seconds."""
+
+DISCRETE_LIMIT = 4
+"""Depths at which a discrete value function is asked for: each is a program of its own."""
+
+
+def engines_for(question: Question, engine: str) -> tuple[str, ...]:
+    """The engines to try, cheapest first: the requested one, or those that apply (theory T7)."""
+    if engine != "auto":
+        return (engine,)
+    system = question.system
+    if system.kind == "lifted_affine":
+        return ("affine_lp",)
+    if system.kind == "affine_dynamics":
+        return ("observable", "affine_dynamics")
+    tried = ["observable", "relaxed_control", "perturbed"]
+    small = isinstance(system, PolynomialSystem) and system.dimension <= 6
+    if small:
+        tried += ["support", "moment"]
+    if not small or getattr(question.floor, "blocks", ()):
+        tried.append("compositional")
+    return tuple(tried)
+
+
+def _observable(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    from qreplace.produce.observable import produce
+
+    yield produce(subject, bits)
+    for depth in limits.depths:
+        yield produce(subject, bits, depth)
+
+
+def _affine_dynamics(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    from qreplace.produce.affine_dynamics import produce
+
+    yield produce(subject, bits)
+
+
+def _perturbed(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    from qreplace.produce.perturbed import produce
+
+    yield produce(subject, bits)
+
+
+def _relaxed_control(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    from qreplace.produce.relaxed_control import produce
+
+    yield produce(subject, bits)
+
+
+def _hjb_sos(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    from qreplace.produce.hjb_sos import produce
+
+    yield produce(subject, bits, order=_order(subject), budget=_budget(limits))
+
+
+def _moment(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    from qreplace.produce.moment import hierarchy
+
+    yield from hierarchy(subject, bits, order=_order(subject), budget=_budget(limits))
+
+
+def _support(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    from qreplace.produce.support import produce
+
+    yield produce(subject, bits, order=_order(subject), budget=_budget(limits))
+
+
+def _compositional(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    from qreplace.produce.compositional import produce
+
+    yield produce(subject, bits, order=_order(subject), budget=_budget(limits))
+
+
+def _field_constants(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    from qreplace.produce.field_constants import produce
+
+    yield produce(subject, bits)
+
+
+def _schedules(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    """A good pure schedule at each depth (theory T7.8)."""
+    from qreplace.produce.pure_schedules import produce_schedule
+
+    for depth in limits.depths:
+        yield produce_schedule(subject, bits, depth)
+
+
+def _lower_at_depths(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    """Lower ends of E_D itself (theory T3.6): by support function, or by value function."""
+    if subject.question.system.kind == "affine_dynamics":
+        from qreplace.produce.affine_dynamics import produce_at_depth
+
+        for depth in limits.depths:
+            yield produce_at_depth(subject, bits, depth)
+        return
+    from qreplace.produce.hjb_sos import produce
+
+    found, reasons = False, []
+    for depth in limits.depths[:DISCRETE_LIMIT]:
+        try:
+            yield produce(subject, bits, order=_order(subject), depth=depth, budget=_budget(limits))
+            found = True
+        except ProducerFailed as error:
+            reasons.append(f"depth {depth}: {error}")
+    if not found and reasons:
+        raise ProducerFailed(reasons[0])
+
+
+def _budget(limits: Limits) -> Budget:
+    """The budget of a semidefinite program: nodes are iterations of its solver.
+
+    It ends a little before the clock ends the process, so that it can say how far it came.
+    """
+    from qreplace.produce.sos_program import Budget
+
+    seconds = None if limits.seconds is None else 0.9 * limits.seconds
+    budget = Budget(seconds=seconds, iterations=limits.nodes)
+    if limits.megabytes is None:
+        return budget
+    return replace(budget, megabytes=limits.megabytes)
+
+
+def _order(subject: Subject) -> int | None:
+    return getattr(subject.question.floor, "order", None)
+
+
+TASKS: dict[str, Produce] = {
+    "observable": _observable,
+    "affine_dynamics": _affine_dynamics,
+    "perturbed": _perturbed,
+    "relaxed_control": _relaxed_control,
+    "hjb_sos": _hjb_sos,
+    "moment": _moment,
+    "support": _support,
+    "compositional": _compositional,
+    "field_constants": _field_constants,
+    "schedules": _schedules,
+    "lower_at_depths": _lower_at_depths,
+}

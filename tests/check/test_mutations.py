@@ -1,0 +1,172 @@
+"""Hundreds of single mutations of certificates: none proves more than what is true.
+
+A mutant is refused, or what it is accepted for still holds: its lower end is at most an error that
+some control really has, its upper end at least the true one. ``kill_rate`` says how many are
+refused; the rest lose something (a smaller end) or change what does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import e, sqrt
+from typing import Any
+
+import pytest
+from corpora import compositional, hjb_sos, support
+from dynamic_truth import ROUNDING, best_schedule_error, enumerated_value
+from mutations import mutants
+
+from qreplace.check import compositional as check_compositional
+from qreplace.check import hjb_sos as check_hjb_sos
+from qreplace.check import support as check_support
+from qreplace.check.bounds import Checked, ScopedBound
+from qreplace.claims import Claim, read_claim
+from qreplace.errors import Malformed, Rejected
+from qreplace.exact.codec import encode
+from qreplace.exact.document import canonical_bytes
+from qreplace.question.model import Question
+from qreplace.question.subject import Subject
+
+PER_CASE = 60
+SEED = 20
+LEAST_KILL_RATE = 0.95
+"""Most mutants of a proof written out by hand are no proof of anything."""
+
+DEPTH_CONSTANT = 10
+"""``E_D <= E_inf + DEPTH_CONSTANT / D`` for every system here (theory T3.3)."""
+
+Checker = Callable[[Subject, Claim], tuple[Checked, ...]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A certificate with the floor that is known without it; ``None``: enumerate controls."""
+
+    name: str
+    question: Question
+    claim: Claim
+    checker: Checker
+    floor: float | None
+
+
+FLOORS: dict[str, float] = {
+    "hjb-worked": 1,
+    "hjb-decay": 1 + 1 / e,
+    "hjb-linf": 1,
+    "hjb-l1": 2,
+    "hjb-weighted-linf": 4 / 3,
+    "hjb-weighted-l1": 2,
+    "hjb-tokens": sqrt(2),
+    "hjb-circle": 1,
+    "support-double": 1 / 2,
+    "support-line": 1,
+    "support-forced": 3 / 2,
+    # Each coordinate ends at (e^(1/20) - 1) * 20 at most, both together.
+    "comp-pair": sqrt(2) * (3 - 20 * (e ** (1 / 20) - 1)),
+    "comp-pair-linf": 3 - 20 * (e ** (1 / 20) - 1),
+}
+"""Structural floors worked out by hand."""
+
+
+def cases() -> Iterator[Case]:
+    """Every accepted claim of these corpora; other kinds are appended here."""
+    tables: list[tuple[Any, Checker]] = [
+        (hjb_sos, check_hjb_sos.check),
+        (support, check_support.check),
+        (compositional, check_compositional.check),
+    ]
+    for corpus, checker in tables:
+        for _, name, claim in corpus.ACCEPTED:
+            question = name.split("--")[0]
+            yield Case(name, corpus.QUESTIONS[question], claim, checker, FLOORS.get(question))
+
+
+CASES = list(cases())
+
+
+@cache
+def truth(name: str, depth: int | None) -> float:
+    """The floor, or the ideal error at a depth; an error that is really attained if unknown."""
+    case = next(case for case in CASES if case.name == name)
+    problem = Subject(case.question, {}).polynomial(0)
+    norm = case.question.norm
+    if depth is not None:
+        if len(problem.atoms) ** depth > 5000:
+            return truth(name, None) + DEPTH_CONSTANT / depth
+        return best_schedule_error(problem, norm, depth)
+    if case.floor is not None:
+        return case.floor
+    return enumerated_value(problem, norm, cells=5, keep=500)
+
+
+def outcome(case: Case, document: object) -> list[ScopedBound] | None:
+    """The bounds that a document is accepted for; ``None`` when it is refused."""
+    try:
+        claim = read_claim(canonical_bytes(document))
+        found = case.checker(Subject(case.question, {}), claim)
+    except (Malformed, Rejected):
+        return None
+    return [bound for bound in found if isinstance(bound, ScopedBound)]
+
+
+def holds(case: Case, bound: ScopedBound) -> bool:
+    """Whether a bound is true, as far as floats can tell."""
+    depth = None if bound.quantity == "relaxed_floor" else bound.depths.first
+    value = truth(case.name, depth)
+    if bound.side == "lower":
+        return float(bound.value) <= value + ROUNDING
+    return float(bound.value) >= value - ROUNDING
+
+
+@cache
+def survivors(case: Case, count: int = PER_CASE, seed: int = SEED) -> list[tuple[str, bool]]:
+    """What was changed in every accepted mutant, and whether its bounds still hold."""
+    kept = []
+    for note, document in mutants(encode(case.claim), count, seed):
+        bounds = outcome(case, document)
+        if bounds is not None:
+            kept.append((note, all(holds(case, bound) for bound in bounds)))
+    return kept
+
+
+def kill_rate(count: int = PER_CASE, seed: int = SEED) -> Fraction:
+    """The share of mutants that is refused, over all cases."""
+    alive = sum(len(survivors(case, count, seed)) for case in CASES)
+    return 1 - Fraction(alive, count * len(CASES))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_no_mutant_proves_what_is_not_true(case: Case) -> None:
+    assert outcome(case, encode(case.claim)), "the certificate itself is accepted"
+    false = [note for note, true in survivors(case) if not true]
+    assert not false
+
+
+def test_the_kill_rate(record_property: Callable[[str, object], None]) -> None:
+    rate = kill_rate()
+    record_property("kill_rate", float(rate))
+    assert rate >= LEAST_KILL_RATE, float(rate)
+
+
+def test_mutations_are_those_of_the_seed() -> None:
+    document = encode(CASES[0].claim)
+    first = list(mutants(document, 30, 1))
+    assert first == list(mutants(document, 30, 1))
+    assert first != list(mutants(document, 30, 2))
+    assert all(changed != document for _, changed in first)
+
+
+def test_a_checker_without_its_last_obligation_would_be_caught() -> None:
+    """The test can fail: believing the claimed end accepts mutants above the truth."""
+    case = next(case for case in CASES if case.name == "hjb-worked--squares")
+
+    def believing(subject: Subject, claim: Claim) -> tuple[Checked, ...]:
+        (bound,) = case.checker(subject, hjb_sos.changed(claim, lower=Fraction(0)))
+        assert isinstance(bound, ScopedBound)
+        return (hjb_sos.changed(bound, value=claim.lower),)  # type: ignore[union-attr]
+
+    naive = Case(case.name, case.question, case.claim, believing, case.floor)
+    assert any(not true for _, true in survivors(naive, 300))
