@@ -54,9 +54,10 @@ def float_fields(problem: PolynomialProblem) -> Fields:
 
     def fields(t: float, states: Floats) -> Floats:
         values = np.empty((len(compiled), *states.shape))
-        for j, atom in enumerate(compiled):
-            for i, component in enumerate(atom):
-                values[j, :, i] = _value(component, t, states)
+        with np.errstate(all="ignore"):  # what escapes is not finite
+            for j, atom in enumerate(compiled):
+                for i, component in enumerate(atom):
+                    values[j, :, i] = _value(component, t, states)
         return values
 
     return fields
@@ -131,6 +132,10 @@ def affine_floor(problem: PolynomialProblem, norm: Norm, steps: int = 2000) -> f
     matrix = np.stack([fields(0.0, e[None])[0, 0] - fields(0.0, origin)[0, 0] for e in np.eye(2)]).T
     angles = np.linspace(0, 2 * np.pi, 2881)[:-1]
     rays = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    if isinstance(norm, WeightedL1Norm):  # the corners of its dual ball lie between the angles
+        heavy, light = (float(weight) for weight in norm.weights)
+        corners = [[a * heavy, b * light] for a in (1, -1) for b in (1, -1)]
+        rays = np.concatenate([rays, corners])
     duals = rays / _dual_norm(norm, rays)[:, None]
     width = horizon / steps
     backward = _matrix_exponential(matrix * width / 2)

@@ -32,7 +32,6 @@ from qreplace.check.functional import check_functional, check_simplex
 from qreplace.claims.affine_dynamics import AffineDynamicsClaim, DominantPiece
 from qreplace.claims.functional import Functional
 from qreplace.exact.affine_flow import (
-    MAX_CELLS,
     MAX_FORCING_DEGREE,
     MAX_GROWTH,
     MAX_WORK,
@@ -52,7 +51,7 @@ from qreplace.question.model import Norm
 from qreplace.question.norms import coordinate_radius, norm_bounds
 from qreplace.question.subject import Subject
 
-MAX_PIECES = 4096
+MAX_PIECES = 1024
 MAX_TIME_BITS = 256
 """Longest numerator or denominator of a time, in bits."""
 MAX_DEPTH_BITS = 64
@@ -99,8 +98,6 @@ def require_affordable(problem: AffineData, pieces: int, pointer: str = "") -> N
     size = growth(problem)
     require(size <= MAX_GROWTH, "the state matrix is too large over the horizon", pointer)
     require(pieces <= MAX_PIECES, "the claim has too many pieces", pointer)
-    cells = pieces + int(size) + sum(map(len, problem.atoms)) + 2
-    require(cells <= MAX_CELLS, "the claim needs too many cells", pointer)
     require(work(problem, pieces) <= MAX_WORK, "the claim takes too long to check", pointer)
 
 

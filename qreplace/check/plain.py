@@ -13,7 +13,7 @@ from fractions import Fraction
 from qreplace.check.bounds import require, require_code
 from qreplace.claims.affine_lp import AffineLPClaim
 from qreplace.claims.functional import SparseVector
-from qreplace.errors import InputError
+from qreplace.errors import InputError, Rejected
 from qreplace.exact.roots import sqrt_bounds
 from qreplace.question.model import (
     Array,

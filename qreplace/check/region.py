@@ -22,8 +22,11 @@ from qreplace.exact.polynomial import (
     variable,
 )
 from qreplace.question.dynamics import PolynomialProblem
+from qreplace.question.polynomial_fields import PolynomialFields
+from qreplace.question.reach import contains, reached, walls_of
 
 MAX_CONSTRAINTS = 400
+MAX_SLICES = 1024
 
 
 def check_region(
@@ -35,7 +38,7 @@ def check_region(
     for position, part in enumerate(region):
         place = f"{pointer}/{position}"
         if isinstance(part, BoxPart):
-            check_box(problem, part, place)
+            check_box(problem, part, place, depth)
         elif isinstance(part, InvariantPart):
             _check_invariant(problem, part, first, constraints, depth, place)
         elif isinstance(part, ImpliedPart):
@@ -87,27 +90,45 @@ def side_constraint(index: int, low: Fraction, high: Fraction, arity: int) -> Po
     return (x - constant(low, arity)) * (constant(high, arity) - x)
 
 
-def check_box(problem: PolynomialProblem, part: BoxPart, pointer: str) -> Box:
+def check_box(
+    problem: PolynomialProblem, part: BoxPart, pointer: str, depth: int | None = None
+) -> Box:
     """Time and state box that no trajectory leaves; raises ``Rejected``.
 
-    Let ``[a_i, b_i]`` hold every atom's i-th component on the box. Fields composed with the
-    projection on the box are Lipschitz with the same speeds everywhere, so their trajectories,
+    By speeds: let ``[a_i, b_i]`` hold every atom's i-th component on the box. Fields composed with
+    the projection on the box are Lipschitz with the same speeds everywhere, so their trajectories,
     relaxed or Euler, stay within ``z_i(0) + [T min(0, a_i), T max(0, b_i)]``, inside the box. There
     they are trajectories of the fields themselves, and by uniqueness the only ones.
+
+    Else by speeds over slices of time and by walls (``question/reach.py``): sides where every atom
+    points inward. A depth's Euler steps respect a wall only where they are short enough.
     """
     box = box_of(problem, part, pointer)
     starts = zip(problem.initial, part.lower, part.upper, strict=True)
     inside = all(low <= start <= high for start, low, high in starts)
     require(inside, "the initial state lies outside the box", pointer)
+    if _kept_by_speed(problem, part, box):
+        return box
+    slices = part.cells[0]
+    require(slices <= MAX_SLICES, "time is cut into too many slices", f"{pointer}/cells")
+    fields, sides = PolynomialFields(problem), list(box[1:])
+    step = Fraction(0) if depth is None else problem.horizon / depth
+    found = reached(fields, slices, sides, walls_of(fields, sides, step))
+    held = found is not None and contains(sides, found)
+    require(held, "a trajectory can leave the box", pointer)
+    return box
+
+
+def _kept_by_speed(problem: PolynomialProblem, part: BoxPart, box: Box) -> bool:
     for index, start in enumerate(problem.initial):
         slow, fast = component_range(problem, box, part.cells, index)
         reach = (
             start + problem.horizon * min(Fraction(0), slow),
             start + problem.horizon * max(Fraction(0), fast),
         )
-        within = part.lower[index] <= reach[0] and reach[1] <= part.upper[index]
-        require(within, "a trajectory can leave the box", pointer)
-    return box
+        if not (part.lower[index] <= reach[0] and reach[1] <= part.upper[index]):
+            return False
+    return True
 
 
 def box_of(problem: PolynomialProblem, part: BoxPart, pointer: str) -> Box:

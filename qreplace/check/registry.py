@@ -6,29 +6,39 @@ from collections.abc import Callable
 from typing import Any
 
 from qreplace.check import (
+    affine_dynamics,
     affine_lp,
     compositional,
+    field_constants,
     frozen,
     hjb_sos,
+    observable,
+    operator_norm,
+    perturbed,
     relaxed_control,
     schedule_error,
     support,
 )
-from qreplace.check.bounds import ScopedBound
+from qreplace.check.bounds import Checked
 from qreplace.claims import Claim, claim_kind
 from qreplace.question.subject import Subject
 
-CHECKERS: dict[str, Callable[[Subject, Any], tuple[ScopedBound, ...]]] = {
+CHECKERS: dict[str, Callable[[Subject, Any], tuple[Checked, ...]]] = {
     "affine_lp": affine_lp.check,
     "schedule_error": schedule_error.check,
     "frozen": frozen.check,
+    "affine_dynamics": affine_dynamics.check,
+    "perturbed": perturbed.check,
     "hjb_sos": hjb_sos.check,
     "compositional": compositional.check,
     "support": support.check,
+    "observable": observable.check,
     "relaxed_control": relaxed_control.check,
+    "operator_norm": operator_norm.check,
+    "field_constants": field_constants.check,
 }
 
 
-def check_claim(subject: Subject, claim: Claim) -> tuple[ScopedBound, ...]:
-    """The bounds that ``claim`` proves about ``subject``, recomputed; raises ``Rejected``."""
+def check_claim(subject: Subject, claim: Claim) -> tuple[Checked, ...]:
+    """The bounds or constants that ``claim`` proves, recomputed; raises ``Rejected``."""
     return CHECKERS[claim_kind(claim)](subject, claim)

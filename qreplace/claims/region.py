@@ -23,10 +23,11 @@ class TimePart:
 
 @dataclass(frozen=True, slots=True)
 class BoxPart:
-    """``g_i = (z_i - lower_i)(upper_i - z_i)`` by a speed bound. One constraint a coordinate.
+    """``g_i = (z_i - lower_i)(upper_i - z_i)`` by speeds and walls. One constraint a coordinate.
 
     On the box, cut into ``cells[0]`` parts in time and ``cells[i]`` along ``z_i`` for the interval
-    bound, every atom's ``i``-th component is so small that no trajectory leaves within the horizon.
+    bound, every atom's ``i``-th component is so small that no trajectory leaves within the horizon;
+    or it is so over ``cells[0]`` slices of time, with sides that no atom crosses.
     """
 
     kind: Literal["box"]

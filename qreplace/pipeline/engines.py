@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from qreplace.claims import Claim
 from qreplace.errors import ProducerFailed
-from qreplace.question.model import PolynomialSystem, Question
+from qreplace.question.model import ComputedFloor, PolynomialSystem, Question
 from qreplace.question.subject import Subject
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def engines_for(question: Question, engine: str) -> tuple[str, ...]:
     small = isinstance(system, PolynomialSystem) and system.dimension <= 6
     if small:
         tried += ["support", "moment"]
-    if not small or getattr(question.floor, "blocks", ()):
+    if not small or (isinstance(question.floor, ComputedFloor) and question.floor.blocks):
         tried.append("compositional")
     return tuple(tried)
 
@@ -157,7 +157,8 @@ def _budget(limits: Limits) -> Budget:
 
 
 def _order(subject: Subject) -> int | None:
-    return getattr(subject.question.floor, "order", None)
+    floor = subject.question.floor
+    return floor.order if isinstance(floor, ComputedFloor) else None
 
 
 TASKS: dict[str, Produce] = {

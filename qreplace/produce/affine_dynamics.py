@@ -74,7 +74,7 @@ def produce(subject: Subject, bits: int) -> AffineDynamicsClaim:
         if problem.matrix is None and affine_flow.constant_atoms(problem):
             proposal = _proportional(subject, bits)
         else:
-            proposal = _refined(subject.question.norm, FloatFlow(problem))
+            proposal = refined(subject.question.norm, FloatFlow(problem))
     return _bracket(subject, bits, proposal)
 
 
@@ -167,7 +167,7 @@ def _scalar_flow(rate: Fraction, horizon: Fraction) -> tuple[Fraction, Fraction]
     return gain, (gain - 1) / rate
 
 
-def _refined(norm: Norm, flow: FloatFlow) -> Proposal:
+def refined(norm: Norm, flow: FloatFlow) -> Proposal:
     """Rounds of programmes; the tightest functional and the tightest control of all rounds."""
     search = _Search(norm, flow)
     search.run()

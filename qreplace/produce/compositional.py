@@ -16,7 +16,7 @@ from functools import cached_property
 
 from qreplace.claims.compositional import Block, CompositionalClaim
 from qreplace.claims.region import BoxPart
-from qreplace.claims.sums_of_squares import NO_SQUARES, Combination, Squares
+from qreplace.claims.sums_of_squares import NO_SQUARES, Combination
 from qreplace.errors import ProducerFailed
 from qreplace.exact.intervals import MAX_CELLS, Box, Interval, range_on_cells
 from qreplace.exact.polynomial import (
@@ -40,12 +40,13 @@ from qreplace.produce.sos_program import (
     Budget,
     Clock,
     Identity,
+    ParameterSet,
     Program,
     Solver,
     identity,
     require_size,
 )
-from qreplace.produce.squared_error import error_parts, squared_distance
+from qreplace.produce.squared_error import ErrorParts, error_parts, squared_distance
 from qreplace.produce.tubes import find_box, reach
 from qreplace.produce.value_functions import unit_of
 from qreplace.question.dynamics import PolynomialProblem
@@ -151,26 +152,20 @@ class CompositionalProducer:
         return self._chosen(local, found)
 
     def _chosen(self, local: Sequence[Local], found: Sequence[Block]) -> CompositionalClaim:
-        """Blocks that gain, of the part of the norm in which they gain most together.
+        """The blocks that gain, from the set of them that gains most together.
 
         Value, budgets and weights of a block scale together, so the best shares of the parts of a
-        maximum norm are all in one part.
+        maximum norm are all in one part, or in one block that reaches across parts.
         """
-        gains = [part.gain(block) for part, block in zip(local, found, strict=True)]
-        parts = error_parts(self.norm, self.problem.dimension).parts
-        within = [
-            [all(part[i] for i in self.blocks[k]) for k in range(len(found))] for part in parts
+        gains = [
+            max(part.gain(block), Fraction(0)) for part, block in zip(local, found, strict=True)
         ]
-        sums = [
-            sum(
-                (max(g, Fraction(0)) for g, own in zip(gains, row, strict=True) if own), Fraction(0)
-            )
-            for row in within
-        ]
-        best = max(range(len(parts)), key=lambda p: sums[p])
+        sets = _compatible(local)
+        sums = [sum((gains[k] for k in own), Fraction(0)) for own in sets]
+        best = max(range(len(sets)), key=lambda s: sums[s])
         kept = tuple(
-            block if own and gain > 0 else part.nothing()
-            for block, own, gain, part in zip(found, within[best], gains, local, strict=True)
+            block if k in sets[best] and gains[k] else part.nothing()
+            for k, (part, block) in enumerate(zip(local, found, strict=True))
         )
         return CompositionalClaim(
             format="qreplace/claim/compositional/v1",
@@ -271,15 +266,14 @@ class Local:
         return (Fraction(0), *(self.problem.initial[c] for c in self.coordinates))
 
     @property
-    def weights(self) -> tuple[Fraction, ...]:
-        """Full weight on the block, as its part of the norm allows it."""
-        parts = error_parts(self.producer.norm, self.problem.dimension).parts
-        whole = [max(part[c] for part in parts) for c in self.coordinates]
-        together = any(all(part[c] for c in self.coordinates) for part in parts)
-        if together:
-            return tuple(whole)
-        # a maximum over the block's own coordinates: equal shares of each
-        return tuple(w / len(whole) for w in whole)
+    def parts(self) -> ErrorParts:
+        """The parts of the norm, restricted to the block; shared if none holds all of it."""
+        every = error_parts(self.producer.norm, self.problem.dimension).parts
+        own = [tuple(part[c] for c in self.coordinates) for part in every]
+        whole = [part for part in own if all(part)]
+        if whole:
+            return ErrorParts((whole[0],), shared=False)
+        return ErrorParts(tuple(part for part in own if any(part)), shared=True)
 
     # --- the claim's block ------------------------------------------------------------------------
 
@@ -297,7 +291,7 @@ class Local:
             value_function=ZERO,
             local=self.fields,
             flow=(empty,) * len(self.problem.atoms),
-            terminal=Combination(Squares("squares", (), ()), ()),
+            terminal=empty,
             coupling=(Fraction(0),) * len(self.producer.blocks),
         )
 
@@ -355,9 +349,11 @@ class LocalProgram:
         ]
         every = monomials(range(local.arity), local.arity, 2 * order)
         self.basis = tuple(from_terms({m: Fraction(1)}) for m in every)
-        error = self.scaling.scaled(squared_distance(local.weights, local.target))
-        self.unit = unit_of(error)
-        self.error = error.scaled(1 / self.unit)
+        errors = [
+            self.scaling.scaled(squared_distance(part, local.target)) for part in local.parts.parts
+        ]
+        self.unit = max(map(unit_of, errors))
+        self.errors = [error.scaled(1 / self.unit) for error in errors]
 
     def block(self) -> Block:
         """Solved, repaired, and with exact budgets."""
@@ -368,11 +364,12 @@ class LocalProgram:
         solution = exact_solution(program, producer.clock, producer.solver)
         own = combined(self.basis, solution.parameters[: len(self.basis)])
         function = self.scaling.original(own).scaled(self.unit)
+        shares = [solution.parameters[a] for chosen in program.sets for a in chosen.parameters]
         count = len(local.fields)
         rate = self.unit / self.scaling.radii[0]
         return Block(
             coordinates=local.coordinates,
-            weights=local.weights,
+            weights=local.parts.weights(shares),
             value_function=function,
             local=local.fields,
             flow=tuple(self._document(program, solution, j, rate) for j in range(count)),
@@ -411,21 +408,25 @@ class LocalProgram:
         end = (local.problem.horizon - scaling.centres[0]) / scaling.radii[0]
         at_end = [(k, g.fixed(0, end)) for k, g in named[1:]]
         last = {k: -m.fixed(0, end) for k, m in enumerate(self.basis)}
+        fixed, size = self.errors[0], len(self.basis)
+        sets: tuple[ParameterSet, ...] = ()
+        if local.parts.shared:
+            chosen = tuple(range(size, size + len(self.errors)))
+            last |= dict(zip(chosen, self.errors, strict=True))
+            fixed, size = ZERO, size + len(self.errors)
+            sets = (ParameterSet("budget", chosen, (Fraction(1),) * len(chosen)),)
         identities.append(
-            identity(
-                "terminal", self.error, last, at_end, variables[1:], local.arity, 2 * self.order
-            )
+            identity("terminal", fixed, last, at_end, variables[1:], local.arity, 2 * self.order)
         )
         start = scaling.point(local.start)
         objective = {k: m.at(start) for k, m in enumerate(self.basis)}
-        size = len(self.basis)
         for k, (low, high) in enumerate(local.disturbances):
             if low == high == 0:
                 continue
             objective[size] = -local.problem.horizon
             identities.extend(self._paid(k, size, sorted({low, high}), named))
             size += 1
-        return Program(tuple(identities), size, objective)
+        return Program(tuple(identities), size, objective, sets)
 
     def _paid(
         self,
@@ -445,6 +446,18 @@ class LocalProgram:
             name = f"coupling of coordinate {self.local.coordinates[position]}"
             found.append(identity(name, ZERO, linear, named, range(arity), arity, 2 * self.order))
         return found
+
+
+def _compatible(local: Sequence[Local]) -> list[list[int]]:
+    """Sets of blocks whose errors may be added with their full weights."""
+    producer = local[0].producer
+    parts = error_parts(producer.norm, producer.problem.dimension).parts
+    inside = [
+        [k for k, own in enumerate(local) if all(part[c] for c in own.coordinates)]
+        for part in parts
+    ]
+    across = [[k] for k, own in enumerate(local) if own.parts.shared]
+    return [own for own in (*inside, *across) if own]
 
 
 # --- blocks and tube ------------------------------------------------------------------------------
@@ -500,7 +513,6 @@ def _finer(problem: PolynomialProblem, tube: BoxPart) -> BoxPart:
     sides = list(zip(tube.lower, tube.upper, strict=True))
     for count in CELL_COUNTS:
         cells = [max(count, c) for c in tube.cells]
-        # cells of variables in which everything is affine at most gain nothing
         number = 1
         for c in cells:
             number *= c

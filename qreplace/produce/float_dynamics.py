@@ -49,6 +49,10 @@ class FloatPart:
             [[[self._dense(p) for p in row] for row in atom] for atom in derivatives]
         )
         """Shape (atoms, n, n, monomials): entry (j, i, v) is the derivative of G_ji by z_v."""
+        self.affine_slope: float | None = None
+        """The Lipschitz constant where no Jacobian depends on time or state."""
+        if not self.slopes[..., 1:].any():
+            self.affine_slope = float(np.abs(self.slopes[..., 0]).sum(axis=2).max())
 
     def _place(self, exponents: Exponents) -> int:
         if exponents not in self.places:
@@ -80,6 +84,8 @@ class FloatPart:
 
     def lipschitz(self, times: Floats, states: Floats) -> float:
         """The largest row sum of any atom's Jacobian at the given points."""
+        if self.affine_slope is not None:
+            return self.affine_slope
         values = self.monomials(times, states)
         jacobians = np.einsum("jivm,rm->jriv", self.slopes, values)
         return float(np.abs(jacobians).sum(axis=3).max())

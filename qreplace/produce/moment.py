@@ -7,6 +7,7 @@ words, as a diagnostic. The moments of the occupation measures, one an atom, pro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -68,6 +69,23 @@ def produce(
     return producer.best(order or requested_order(subject)).claim
 
 
+def hierarchy(
+    subject: Subject,
+    bits: int,
+    *,
+    order: int | None = None,
+    solver: Solver = "CLARABEL",
+    budget: Budget | None = None,
+) -> Iterator[HjbSosClaim]:
+    """The claims of ``produce`` as the hierarchy climbs, each better than the one before.
+
+    A caller that is stopped keeps what it has. Raises ``ProducerFailed`` as ``produce`` does.
+    """
+    producer = MomentProducer(subject, bits, solver=solver, budget=budget)
+    for attempt in producer.climb(order or requested_order(subject)):
+        yield attempt.claim
+
+
 class MomentProducer:
     """The hierarchy over one problem; ``steps`` says how each order went."""
 
@@ -85,6 +103,11 @@ class MomentProducer:
 
     def best(self, last: int | None) -> Attempt:
         """The best attempt up to an order; raises ``ProducerFailed``."""
+        *_, best = self.climb(last)
+        return best
+
+    def climb(self, last: int | None) -> Iterator[Attempt]:
+        """Every attempt that is better than those before; raises ``ProducerFailed`` for none."""
         best: Attempt | None = None
         for order in range(1, (last or LARGEST_ORDER) + 1):
             if last is None and not self._small(order):
@@ -101,12 +124,12 @@ class MomentProducer:
             gain = found.value if best is None else found.value - best.value
             if best is None or gain > 0:
                 best = found
+                yield found
             if order > 1 and last is None and gain <= GAIN * abs(best.value):
                 break
         if best is None:
             reasons = "; ".join(f"order {step.order}: {step.reason}" for step in self.steps)
             raise ProducerFailed(f"the hierarchy ends without an exact certificate: {reasons}")
-        return best
 
     def _step(self, order: int, best: Attempt | None) -> Attempt:
         """Every region at the first two orders, then the one that served best."""

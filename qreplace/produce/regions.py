@@ -151,7 +151,7 @@ class RegionFinder:
     # --- the base ---------------------------------------------------------------------------------
 
     def _with_box(self) -> _Draft:
-        part = find_box(self.problem)
+        part = find_box(self.problem, self.depth)
         low, high = list(map(float, part.lower)), list(map(float, part.upper))
         draft = self._start(low, high)
         draft.parts.append(part)

@@ -22,6 +22,7 @@ from qreplace.claims.relaxed_control import ControlPiece, RelaxedControl, Relaxe
 from qreplace.errors import InputError, ProducerFailed
 from qreplace.exact.rational import round_up
 from qreplace.exact.taylor import EnclosedState, State
+from qreplace.produce.affine_dynamics import produce as produce_affine_dynamics
 from qreplace.produce.affine_lp import produce as produce_affine_lp
 from qreplace.produce.basis import sparse_vector
 from qreplace.produce.float_dynamics import Grid, Simulator
@@ -37,7 +38,7 @@ from qreplace.question.endpoints import (
     affine_parts,
     error_bound,
 )
-from qreplace.question.model import MAX_POLYNOMIAL_DIMENSION, Norm
+from qreplace.question.model import MAX_POLYNOMIAL_DIMENSION, Norm, PolynomialSystem
 from qreplace.question.subject import Subject
 
 SEED = 20
@@ -56,7 +57,9 @@ PURE = 1e-7
 WEIGHT_BITS = 40
 END_BITS = 48
 SHORT = 1000
-"""Denominators of the control that is tried beside the precise one."""
+"""Largest denominators of the times of a control that is tried beside the precise one."""
+SHORT_COORDINATES = 8
+"""Most coordinates of a state for which that is worth an enclosure."""
 ORDER = 20
 STEP_SIZE = 0.15
 """Product of a first Taylor step and the field's Lipschitz constant."""
@@ -73,8 +76,9 @@ def produce(
     """A claim about the best control found for the dictionary at ``bits`` metadata bits.
 
     ``pieces`` is the number of cells of the first grid; ``proposal``, weights (cells, atoms) on
-    equal cells, is one more start. Raises ``ProducerFailed`` when no control can be enclosed or
-    the dynamics have too many coordinates to integrate.
+    equal cells, is one more start. Affine dynamics need neither: their problem is convex. Raises
+    ``ProducerFailed`` when no control can be enclosed, or when dynamics that depend on the state
+    have too many coordinates to integrate.
     """
     return ControlProducer(subject, bits).claim(pieces, proposal)
 
@@ -108,7 +112,8 @@ class ControlProducer:
         if self.simulator is None:
             return self._document(self._constant_control())
         with single_threaded(), np.errstate(all="ignore"):
-            return self._document(*self._exact_versions(self.best(pieces, proposal)))
+            found = self._affine_control() or self.best(pieces, proposal)
+            return self._document(*self._exact_versions(found))
 
     # --- search ---------------------------------------------------------------------------------
 
@@ -122,6 +127,25 @@ class ControlProducer:
             raise ProducerFailed("every control that was tried leaves all bounds")
         refined = [self._refined(control) for control in improved[:2]]
         return min(refined, key=lambda control: control.error)
+
+    def _affine_control(self) -> Control | None:
+        """The control that ``affine_dynamics`` finds from its convex programme (theory T7.2)."""
+        if isinstance(self.subject.question.system, PolynomialSystem):
+            return None
+        try:
+            pieces = produce_affine_dynamics(self.subject, self.bits).control
+        except ProducerFailed:
+            return None
+        ends = [float(piece.end) for piece in pieces]
+        borders = np.union1d([0.0, *ends], [part.start for part in self._simulator.parts])
+        weights = np.zeros((len(borders) - 1, self._simulator.count))
+        for cell, end in enumerate(borders[1:]):
+            row = next((p.weights for p, e in zip(pieces, ends, strict=True) if end <= e), None)
+            if row is None:
+                return None
+            weights[cell, list(row.indices)] = [float(n / row.denominator) for n in row.numerators]
+        found = self._best_of(Grid(borders, self._simulator.parts), weights[None])
+        return found[0] if found else None
 
     @property
     def _simulator(self) -> Simulator:
@@ -247,13 +271,16 @@ class ControlProducer:
         return (self.endpoints.horizon,), (tuple(numerators),), primal.denominator.numerator
 
     def _exact_versions(self, control: Control) -> list[Exact]:
-        """The control in long and, where they exist, in short numbers."""
+        """The control in long and, for small states, in short numbers."""
         shares = control.grid.borders[1:-1] / control.grid.borders[-1]
+        chosen = [
+            (1 << WEIGHT_BITS, [Fraction(round(x * 2**END_BITS), 1 << END_BITS) for x in shares])
+        ]
+        if len(self.target) <= SHORT_COORDINATES:
+            ends = [Fraction(x).limit_denominator(SHORT) for x in shares]
+            chosen.append((math.lcm(*range(1, 13)), ends))
         versions = []
-        for unit, ends in (
-            (1 << WEIGHT_BITS, [Fraction(round(x * 2**END_BITS), 1 << END_BITS) for x in shares]),
-            (math.lcm(*range(1, 13)), [Fraction(x).limit_denominator(SHORT) for x in shares]),
-        ):
+        for unit, ends in chosen:
             times = [self.endpoints.horizon * end for end in ends] + [self.endpoints.horizon]
             numerators = [_rounded(row, unit) for row in control.weights]
             versions.append(_joined(times, numerators, unit))

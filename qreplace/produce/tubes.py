@@ -16,7 +16,9 @@ from qreplace.errors import ProducerFailed
 from qreplace.exact.intervals import Box, Interval, range_on_cells
 from qreplace.exact.polynomial import Polynomial
 from qreplace.exact.rational import round_down, round_up
+from qreplace.produce.reaches import reaches_of
 from qreplace.question.dynamics import PolynomialProblem
+from qreplace.question.polynomial_fields import PolynomialFields
 
 GROWING_ROUNDS = 250
 SHRINKING_ROUNDS = 12
@@ -31,12 +33,13 @@ SIDE_BITS = 8
 Sides = list[Interval]
 
 
-def find_box(problem: PolynomialProblem) -> BoxPart:
-    """A box with its cells that the speed bound shows to hold every relaxed and Euler trajectory.
+def find_box(problem: PolynomialProblem, depth: int | None = None) -> BoxPart:
+    """A box with its cells that speeds, or speeds and walls, show to hold every trajectory.
 
-    The coarsest cells that work are kept unless finer ones shrink the box by a tenth. Raises
-    ``ProducerFailed`` when no box is found: trajectories may escape, or the bound ``Lipschitz
-    constant * horizon < 1``, about which a speed bound needs, is exceeded.
+    Relaxed trajectories without a ``depth``, Euler trajectories of pure schedules with one. The
+    coarsest cells that work are kept unless finer ones shrink the box by a tenth, and the smallest
+    box of all is taken: a plain speed bound needs about ``Lipschitz constant * horizon < 1``,
+    slices of time and walls reach beyond. Raises ``ProducerFailed`` when no box is found.
     """
     best: BoxPart | None = None
     for cells in _subdivisions(problem):
@@ -47,17 +50,26 @@ def find_box(problem: PolynomialProblem) -> BoxPart:
         if best is not None and _width(part) * 10 > _width(best) * 9:
             break
         best = part
-    if best is None:
+    found = [part for part in (best, *_by_slices_and_walls(problem, depth)) if part is not None]
+    if not found:
         raise ProducerFailed(
-            "no box holds every trajectory by a speed bound: they may escape, or the horizon is "
-            "too long for the field's Lipschitz constant",
+            "no box holds every trajectory: they may escape, or speeds and walls are too coarse "
+            "for the horizon",
             remedy="Shorten the horizon, or give the region's constraints.",
         )
-    return best
+    return min(found, key=_width)
+
+
+def _by_slices_and_walls(problem: PolynomialProblem, depth: int | None) -> Iterator[BoxPart]:
+    """Boxes by speeds over slices of time, and by sides that no atom crosses."""
+    step = None if depth is None else problem.horizon / depth
+    for found in reaches_of(PolynomialFields(problem)):
+        if found.step is None or step is None or step <= found.step:
+            yield _box_part(found.sides, (found.slices, *([1] * problem.dimension)))
 
 
 def reach(problem: PolynomialProblem, sides: Sequence[Interval], cells: Sequence[int]) -> Sides:
-    """What a trajectory that keeps to the box can reach in every coordinate, initial state included."""
+    """What a trajectory that keeps to the box can reach, initial state included."""
     box: Box = ((Fraction(0), problem.horizon), *sides)
     found = []
     for index, start in enumerate(problem.initial):

@@ -15,6 +15,7 @@ from qreplace.claims.sums_of_squares import Combination
 from qreplace.exact.polynomial import (
     ZERO,
     Polynomial,
+    Terms,
     after_step,
     from_terms,
     lie_derivative,
@@ -153,7 +154,7 @@ def unit_of(polynomial: Polynomial) -> Fraction:
 
 def linear_functional(vector: Sequence[Fraction]) -> Polynomial:
     """``<vector, z>`` in ``t, z``."""
-    terms = {}
+    terms: Terms = {}
     for i, value in enumerate(vector):
         terms |= variable(i + 1, len(vector) + 1).scaled(value).terms
     return from_terms(terms)

@@ -182,14 +182,14 @@ def planar_fields(draw: st.DrawFn) -> list[Polynomial]:
     return field(*texts)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(planar_fields(), numbers, numbers)
 def test_enclosures_agree_with_each_other_and_with_floats(
     components: list[Polynomial], x: Fraction, y: Fraction
 ) -> None:
     span = Fraction(0), Fraction(1, 2)
     coarse = advance(components, (x, y), span, 24, 8, BITS)
-    fine = advance(components, (x, y), span, 40, 14, 256)
+    fine = advance(components, (x, y), span, 32, 12, 256)
     assume(isinstance(coarse, EnclosedState) and isinstance(fine, EnclosedState))
     problem = PolynomialProblem((tuple(components),), (x, y), (x, y), span[1])
     floats = endpoints(problem, np.ones((1, 1, 1)), 200)[0]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, RowMapping, delete, exists, insert, select, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -79,7 +80,7 @@ class StudyStore:
             if stored is not None:
                 connection.execute(delete(STUDIES).where(STUDIES.c.seq == stored.seq))
             with self._blobs_of_one_answer() as written:
-                row = {
+                row: dict[str, Any] = {
                     "id": answer.study,
                     "engine": answer.engine,
                     "verdict": answer.verdict,
