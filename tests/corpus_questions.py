@@ -179,7 +179,7 @@ CONTRADICTORY: list[tuple[str, dict[str, Any], str, str]] = [
         "engine-without-atoms",
         _without("linf-edge", system={"kind": "declared", "dimension": 2}, synthesis=None),
         "/floor/engine",
-        "needs a lifted_affine system",
+        "does not apply to a system of kind declared",
     ),
     (
         "target-by-name",

@@ -10,7 +10,7 @@ from typing import Any
 from lifted_questions import LINF, make_question
 
 from qreplace.check.__main__ import check_claims
-from qreplace.check.bounds import ScopedBound
+from qreplace.check.bounds import Checked
 from qreplace.claims import Claim, claim_bytes
 from qreplace.claims.schedule_error import ScheduleErrorClaim
 from qreplace.decision.levels import EVERYTHING
@@ -160,7 +160,7 @@ def schedule_claim(subject: Subject, counts: Sequence[int], bits: int = 0) -> Sc
     )
 
 
-def checked(subject: Subject, claims: Sequence[Claim]) -> tuple[list[Claim], list[ScopedBound]]:
+def checked(subject: Subject, claims: Sequence[Claim]) -> tuple[list[Claim], list[Checked]]:
     """What the checkers return for the claims."""
     return check_claims(subject, [claim_bytes(claim) for claim in claims])
 

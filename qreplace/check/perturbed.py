@@ -53,7 +53,7 @@ from qreplace.question.model import (
 from qreplace.question.norms import block_size, norm_bounds
 from qreplace.question.subject import Subject
 
-MAX_RANGES = 20_000
+MAX_RANGES = 10_000
 """Most interval bounds of single components."""
 MAX_BITS = 4096
 """Longest common denominator of the nominal system."""

@@ -9,6 +9,7 @@ value functions found; a block that loses more than it shows keeps the value fun
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +19,7 @@ from qreplace.claims.compositional import Block, CompositionalClaim
 from qreplace.claims.region import BoxPart
 from qreplace.claims.sums_of_squares import NO_SQUARES, Combination
 from qreplace.errors import ProducerFailed
-from qreplace.exact.intervals import MAX_CELLS, Box, Interval, range_on_cells
+from qreplace.exact.intervals import Box, Interval, range_on_cells
 from qreplace.exact.polynomial import (
     ZERO,
     Polynomial,
@@ -509,17 +510,21 @@ def _box(problem: PolynomialProblem, tube: BoxPart) -> Box:
 
 
 def _finer(problem: PolynomialProblem, tube: BoxPart) -> BoxPart:
-    """The same box on finer cells, for tighter budgets, if the speed bound still holds there."""
+    """The same box on finer cells of the state, for tighter budgets, where it still holds.
+
+    What slices of time and walls show does not depend on the cells of the state; what speeds on
+    the cells show is tried again.
+    """
     sides = list(zip(tube.lower, tube.upper, strict=True))
+    by_speed = _holds(sides, reach(problem, sides, tube.cells))
     for count in CELL_COUNTS:
-        cells = [max(count, c) for c in tube.cells]
-        number = 1
-        for c in cells:
-            number *= c
-        if number > min(WANTED_CELLS, MAX_CELLS):
+        cells = (tube.cells[0], *(max(count, c) for c in tube.cells[1:]))
+        if math.prod(cells) > WANTED_CELLS:
             continue
-        wanted = reach(problem, sides, cells)
-        inside = all(a <= c and d <= b for (a, b), (c, d) in zip(sides, wanted, strict=True))
-        if inside:
-            return dataclasses.replace(tube, cells=tuple(cells))
+        if not by_speed or _holds(sides, reach(problem, sides, cells)):
+            return dataclasses.replace(tube, cells=cells)
     return tube
+
+
+def _holds(sides: Sequence[Interval], wanted: Sequence[Interval]) -> bool:
+    return all(a <= c and d <= b for (a, b), (c, d) in zip(sides, wanted, strict=True))

@@ -17,7 +17,7 @@ from qreplace.exact.intervals import Interval
 from qreplace.exact.rational import round_up
 from qreplace.produce.reaches import Reach, by_speeds, by_walls, wall_step
 from qreplace.question.field_ranges import Fields, Rows, fields_of
-from qreplace.question.model import Norm
+from qreplace.question.model import Norm, QuantizedExecution, Question, Unbounded
 from qreplace.question.operator_bounds import (
     euclidean,
     euler_step,
@@ -37,23 +37,27 @@ BITS = 40
 MAX_WORK = 200_000
 """Cells are refined while the constants cost at most this many steps."""
 REFINEMENTS = (1, 2, 4, 8)
+SOME_ROOM = Fraction(1, 8)
+"""Of the reach's width, about the reach."""
 GAIN = Fraction(9, 10)
 """Finer cells are kept when they shrink ``L`` or ``B`` to this part."""
 
 
 def produce(
-    subject: Subject, bits: int = 0, *, room: Fraction = Fraction(1, 8)
+    subject: Subject, bits: int = 0, *, room: Fraction | None = None
 ) -> FieldConstantsClaim:
     """One claim whose tube has ``room`` times the reach's width about the reach.
 
-    Execution needs a margin above its arithmetic radius; synthesis alone does best with little
-    room. Of the ways to a reach the one with the smallest ``L B`` is kept. Raises
-    ``ProducerFailed`` when no box holds every state.
+    Execution needs a margin above its arithmetic radius, a growth rate one for its enlargement;
+    without ``room`` there is some where the question may need it. Of the ways to a reach the one
+    with the smallest ``L B`` is kept. Raises ``ProducerFailed`` when no box holds every state.
     """
     try:
         fields = fields_of(subject, bits)
     except InputError as error:
         raise ProducerFailed(error.message) from None
+    if room is None:
+        room = default_room(subject.question, fields)
     claims = [
         _claim(subject, bits, fields, reach, room)
         for reach in find_reaches(fields, subject.question.norm)
@@ -65,6 +69,17 @@ def produce(
         )
     return min(claims, key=lambda claim: (claim.state_lipschitz * claim.field_bound,
                                           claim.field_bound))  # fmt: skip
+
+
+def default_room(question: Question, fields: Fields) -> Fraction:
+    """None where slopes hold everywhere and no increment register asks for B at executed states."""
+    execution = question.execution
+    registered = (
+        isinstance(execution, QuantizedExecution)
+        and execution.semantics != "write_back"
+        and not isinstance(execution.overflow, Unbounded)
+    )
+    return Fraction(0) if fields.constant_slopes and not registered else SOME_ROOM
 
 
 def _claim(

@@ -27,6 +27,9 @@ FUNCTIONAL_BITS = 60
 DROPPED = 1e-15
 """Entries this much below the largest are rounding errors of a solver."""
 
+EXACT_BITS = 32
+"""A root this short is exact."""
+
 ZERO = Functional(SparseVector(Fraction(1), (), ()), ())
 
 
@@ -107,6 +110,8 @@ def sphere_scale(norm: Norm, weights: list[Fraction]) -> Fraction:
     if not isinstance(norm, (BlockL2Norm, L2Norm)):
         return _dual_norm(norm, entries)
     size = sum(_block_bounds(entries, block_size(norm, len(weights))).values(), Fraction(0))
+    if size.denominator.bit_length() <= EXACT_BITS:
+        return size
     return Fraction(int(size * (1 << FUNCTIONAL_BITS)) + 1, 1 << FUNCTIONAL_BITS)
 
 

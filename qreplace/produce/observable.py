@@ -45,6 +45,9 @@ END_BITS = 120
 WEIGHT_BITS = 60
 VANISHING = 1e-9
 """Weights this much below the largest are rounding errors of the solver."""
+SIMPLE = 1e-7
+SIMPLE_DENOMINATOR = 1000
+"""Weights this near to a fraction with a small denominator are tried as that fraction."""
 
 Rows = list[list[Fraction]]
 Dynamics = tuple[tuple[Fraction, ...], ...]
@@ -73,31 +76,50 @@ def search(subject: Subject, bits: int) -> Observables:
     would do as well. Raises ``ProducerFailed`` when the atoms share no observable.
     """
     common = _common(subject, bits)
-    return _seen(common, _invariant(subject.question.norm, common, None))
+    return _seen(common, _invariant(subject.question.norm, common, None, True))
 
 
 def produce(subject: Subject, bits: int, depth: int | None = None) -> ObservableClaim:
     """The claim of the observable that misses the target most, for E_inf or one depth.
 
-    Raises ``ProducerFailed`` when the atoms share no observable, or beyond the limits.
+    Weights are tried as simple fractions as well, which they often are. Raises ``ProducerFailed``
+    when the atoms share no observable, or beyond the limits.
     """
-    norm = subject.question.norm
     common = _common(subject, bits)
-    seen = _seen(common, _invariant(norm, common, depth))
+    best: ObservableClaim | None = None
+    failure = ProducerFailed(NONE)
+    for simple in (True, False):
+        try:
+            claim = _claim(subject, bits, common, depth, simple)
+        except ProducerFailed as error:
+            failure = error
+            continue
+        if best is None or claim.lower > best.lower:
+            best = claim
+    if best is None:
+        raise failure
+    return best
+
+
+def _claim(
+    subject: Subject, bits: int, common: CommonDynamics, depth: int | None, simple: bool
+) -> ObservableClaim:
+    norm = subject.question.norm
+    seen = _seen(common, _invariant(norm, common, depth, simple))
     flow = seen.flow()
     if growth(flow) > MAX_GROWTH or work(flow, 1) > MAX_WORK:
         raise ProducerFailed("the observables move too fast over the horizon to be enclosed")
     if depth is not None and (depth < 1 or discrete_work(flow, depth) > MAX_WORK):
         raise ProducerFailed(f"depth {depth} is out of range or takes too long to enclose")
-    combination = _best_combination(norm, seen, flow, depth)
+    combination = _best_combination(norm, seen, flow, depth, simple)
     weights = [
         sum(map(mul, combination, column), Fraction(0)) for column in zip(*seen.rows, strict=True)
     ]
     scale = sphere_scale(norm, weights)
-    witness = witness_of(norm, [w / scale for w in weights])
+    weights = [w / scale for w in weights]
     combination = [c / scale for c in combination]
     low, high = combined_endpoint(flow, combination, depth)
-    aim = _dot([w / scale for w in weights], common.target)
+    aim = _dot(weights, common.target)
     distance = max(aim - high, low - aim, Fraction(0))
     if distance.denominator.bit_length() > END_BITS:
         distance = round_down(distance, END_BITS)
@@ -109,7 +131,7 @@ def produce(subject: Subject, bits: int, depth: int | None = None) -> Observable
         rows=tuple(map(tuple, seen.rows)),
         dynamics=seen.dynamics,
         combination=tuple(combination),
-        witness=witness,
+        witness=witness_of(norm, weights),
         lower=distance,
     )
 
@@ -120,9 +142,9 @@ def _common(subject: Subject, bits: int) -> CommonDynamics:
     return of_affine(subject.affine(bits))
 
 
-def _invariant(norm: Norm, common: CommonDynamics, depth: int | None) -> Invariant:
+def _invariant(norm: Norm, common: CommonDynamics, depth: int | None, simple: bool) -> Invariant:
     if common.matrix is None:
-        return single(_scalar_row(norm, common, depth), common.rate)
+        return single(_scalar_row(norm, common, depth, simple), common.rate)
     return invariant_functionals(common)
 
 
@@ -154,7 +176,7 @@ def _dot(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
 
 
 def _best_combination(
-    norm: Norm, seen: Observables, flow: ObservableFlow, depth: int | None
+    norm: Norm, seen: Observables, flow: ObservableFlow, depth: int | None, simple: bool
 ) -> list[Fraction]:
     """Weights of the rows, rounded; 1 where there is only one row."""
     count = len(seen.rows)
@@ -174,35 +196,38 @@ def _best_combination(
     with single_threaded():
         functional = nearest_shift(norm, across, np.zeros(across.shape[1]), offset)[1]
     weights = np.linalg.lstsq(rows.T, functional, rcond=None)[0]
-    return _short(weights)
+    return _rounded(weights, simple)
 
 
-def _short(weights: Floats) -> list[Fraction]:
-    """Rounded relative to the largest; simple fractions where they are meant."""
+def _rounded(weights: Floats, simple: bool) -> list[Fraction]:
+    """Relative to the largest; as simple fractions where they are near to them and meant so."""
     largest = float(np.abs(weights).max(initial=0.0))
     if not 0 < largest < math.inf:
         return [Fraction(int(i == 0)) for i in range(weights.size)]
     found = []
     for weight in weights / largest:
-        exact = Fraction(float(weight))
-        simple = exact.limit_denominator(1000)
-        if abs(simple - exact) <= Fraction(VANISHING):
-            exact = simple
-        found.append(round_down(exact, WEIGHT_BITS) if exact != simple else exact)
+        exact = Fraction(float(weight)) if abs(weight) > VANISHING else Fraction(0)
+        near = exact.limit_denominator(SIMPLE_DENOMINATOR)
+        if simple and abs(near - exact) <= Fraction(SIMPLE):
+            found.append(near)
+        else:
+            found.append(round_down(exact, WEIGHT_BITS))
     return found
 
 
 # --- dynamics of one rate ----------------------------------------------------------------------
 
 
-def _scalar_row(norm: Norm, common: CommonDynamics, depth: int | None) -> list[Fraction]:
+def _scalar_row(
+    norm: Norm, common: CommonDynamics, depth: int | None, simple: bool
+) -> list[Fraction]:
     """``A = rate I``: one functional on which the atoms agree, made exact on pivot coordinates."""
     offset = _scalar_miss(common, depth)
     if not common.differences:
         with single_threaded():
             nothing = np.zeros((offset.size, 0))
             functional = nearest_shift(norm, nothing, np.zeros(0), offset)[1]
-        return _exactly(functional, [])
+        return _exactly(functional, [], simple)
     rows = np.array([[float(x) for x in row] for row in common.differences])
     across = np.linalg.svd(rows, full_matrices=False)
     rank = int((across[1] > 1e-12 * across[1].max()).sum())
@@ -210,10 +235,10 @@ def _scalar_row(norm: Norm, common: CommonDynamics, depth: int | None) -> list[F
         raise ProducerFailed(NONE)
     with single_threaded():
         functional = nearest_shift(norm, across[2][:rank].T, np.zeros(rank), offset)[1]
-    return _exactly(functional, common.differences)
+    return _exactly(functional, common.differences, simple)
 
 
-def _exactly(functional: Floats, differences: Rows) -> list[Fraction]:
+def _exactly(functional: Floats, differences: Rows, simple: bool) -> list[Fraction]:
     """Rounded, then corrected on as many coordinates as there are independent differences."""
     import flint
     from scipy.linalg import qr
@@ -222,7 +247,7 @@ def _exactly(functional: Floats, differences: Rows) -> list[Fraction]:
     if not 0 < largest < math.inf:
         raise ProducerFailed(NONE)
     kept = np.where(np.abs(functional) > VANISHING * largest, functional / largest, 0.0)
-    exact = [round_down(Fraction(float(x)), WEIGHT_BITS) if x else Fraction(0) for x in kept]
+    exact = _rounded(kept, simple)
     if not differences:
         return exact
     support = np.flatnonzero(kept)

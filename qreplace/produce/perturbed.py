@@ -40,7 +40,10 @@ NOMINAL_BITS = 24
 ERROR_BITS = 40
 END_BITS = 120
 MAX_TIME_DEGREE = 6
-CELL_BUDGET = 2048
+CELL_BUDGET = 256
+"""Most interval bounds of single components for the field error."""
+MOST_CELLS = 32
+"""Along one variable."""
 MARGIN = 1e-9
 """Relative room for what floats add to the integral of the adjoint's length."""
 
@@ -84,23 +87,41 @@ def produce(subject: Subject, bits: int) -> PerturbedClaim:
 
 
 def _with_finer_cells(problem: PolynomialProblem, tube: BoxPart) -> BoxPart:
-    """More cells along the variables that occur nonlinearly: the field error gains from them."""
+    """More cells along the variables that occur nonlinearly: the field error gains from them.
+
+    A box that holds by walls is sliced in time only, so cells along the states change nothing.
+    """
     components = [p for atom in problem.atoms for p in atom]
     used = [
         any(p.degree > 1 and p.involves(v) for p in components)
         for v in range(problem.dimension + 1)
     ]
     budget = CELL_BUDGET // (len(problem.atoms) * problem.dimension)
-    count = 1
-    while 2 ** (sum(used)) <= budget and (2 * count) ** sum(used) <= budget and count < 32:
-        count *= 2
-    finer = tuple(max(n, count) if use else n for n, use in zip(tube.cells, used, strict=True))
+    finer = _refined_cells(tube.cells, used, budget)
+    if _by_speed(problem, tube, finer):
+        return replace(tube, cells=finer)
+    if _by_speed(problem, tube, tube.cells):
+        return tube
+    return replace(tube, cells=_refined_cells(tube.cells, [False, *used[1:]], budget))
+
+
+def _refined_cells(given: Sequence[int], used: Sequence[bool], budget: int) -> tuple[int, ...]:
+    """The largest power of 2 along the used variables that keeps to the budget."""
+    best, count = tuple(given), 2
+    while count <= MOST_CELLS:
+        finer = tuple(max(n, count) if use else n for n, use in zip(given, used, strict=True))
+        if math.prod(finer) > budget:
+            break
+        best, count = finer, 2 * count
+    return best
+
+
+def _by_speed(problem: PolynomialProblem, tube: BoxPart, cells: Sequence[int]) -> bool:
     sides = list(zip(tube.lower, tube.upper, strict=True))
-    inside = all(
+    return all(
         c <= a and b <= d
-        for (a, b), (c, d) in zip(reach(problem, sides, finer), sides, strict=True)
+        for (a, b), (c, d) in zip(reach(problem, sides, cells), sides, strict=True)
     )
-    return replace(tube, cells=finer) if inside else tube
 
 
 # --- the nearest affine system -----------------------------------------------------------------

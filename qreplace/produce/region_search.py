@@ -14,7 +14,7 @@ from qreplace.question.dynamics import PolynomialProblem
 from qreplace.question.model import ComputedFloor
 from qreplace.question.subject import Subject
 
-ENOUGH = Fraction(1, 10**6)
+ENOUGH = Fraction(1, 10**5)
 """A further region that gains less than this part of the value ends the search."""
 
 

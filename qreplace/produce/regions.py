@@ -1,8 +1,8 @@
 """Regions that hold every trajectory, with the proofs a claim needs (theory T7.4).
 
-A region is time, then either the box of the speed bound or moving sides that are shown invariant by
-sums of squares, then those of the user's own constraints for which a proof is found. What was tried
-and failed is kept in ``notes``.
+A region is time, then moving sides that are shown invariant by sums of squares with the box that
+follows from them, or the constant box of speeds and walls, then those of the user's own constraints
+for which a proof is found. What was tried and failed is kept in ``notes``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from qreplace.produce.sos_program import (
 from qreplace.produce.tubes import find_box
 from qreplace.question.dynamics import PolynomialProblem
 
-SIDE_DEGREES = (1, 2, 3)
-ROOMS = (1 / 64, 1 / 16, 1 / 4)
+SIDE_DEGREES = (1, 2, 3, 4)
+ROOMS = (1 / 64, 1 / 256, 1 / 16)
 PROOF_MARGIN = 1e-6
 
 
@@ -128,10 +128,16 @@ class RegionFinder:
     solver: Solver = "CLARABEL"
 
     def candidates(self) -> Iterator[ProvedRegion]:
-        """Regions by ascending degree; raises ``ProducerFailed`` when there is none."""
+        """Moving sides by ascending degree, the constant box where there are none.
+
+        Sides are tighter, and cheaper to find. Raises ``NoRegion`` when nothing holds.
+        """
         reasons: list[str] = []
         found = False
-        for attempt in (self._with_box, *(self._sided(degree) for degree in SIDE_DEGREES)):
+        attempts = [*(self._sided(degree) for degree in SIDE_DEGREES), self._with_box]
+        for attempt in attempts:
+            if found and attempt == self._with_box:
+                return
             try:
                 draft = attempt()
             except ProducerFailed as error:

@@ -12,6 +12,7 @@ method returns Gram matrices and parameters as multipliers. Gram matrices are ke
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -198,25 +199,86 @@ def solve(program: Program, margin: float, solver: Solver, clock: Clock) -> Floa
     if solver == "CLARABEL":
         _require_memory(program, clock.budget)
     started = time.perf_counter()
-    moments = [cp.Variable(len(part.support)) for part in program.identities]
-    cone: list[list[Any]] = []
-    cost: Any = 0
-    for part, vector in zip(program.identities, moments, strict=True):
-        cost = cost + _row(part, part.fixed) @ vector
-        localising = []
-        for block in part.blocks:
-            rows = len(block.basis)
-            matrix = cp.reshape(_localising(part, block) @ vector, (rows, rows), order="F")
-            localising.append(matrix >> 0)
-            cost = cost - margin * cp.trace(matrix)
-        cone.append(localising)
-    stationary, extra = _stationarity(program, moments)
-    constraints = [*stationary, *(c for group in cone for c in group)]
-    problem = cp.Problem(cp.Minimize(cost + extra), constraints)
+    data = _ConicData(program)
+    moments = cp.Variable(data.size)
+    stationary, extra = _stationarity(program, data, moments)
+    cones, single = _cones(data, moments)
+    cost = data.cost - margin * data.traces()
+    constraints = [*stationary, *cones.values(), *single]
+    problem = cp.Problem(cp.Minimize(cost @ moments + extra), constraints)
     with single_threaded():
         _run(problem, solver, clock)
     clock.solver_seconds += time.perf_counter() - started
-    return _answer(program, problem, moments, stationary, cone, margin)
+    duals = [np.asarray(cones[k].dual_value) if k in cones else None for k in data.numbers]
+    if single:
+        lone = iter(np.asarray(single[0].dual_value, dtype=np.float64).ravel())
+        duals = [np.array([[next(lone)]]) if dual is None else dual for dual in duals]
+    return _answer(program, data, problem, moments, stationary, duals, margin)
+
+
+class _ConicData:
+    """Costs and localising matrices over the moments of all identities, one after another."""
+
+    def __init__(self, program: Program) -> None:
+        supports = [part.support for part in program.identities]
+        self.starts = np.concatenate([[0], np.cumsum([len(s) for s in supports])]).astype(int)
+        self.size = int(self.starts[-1])
+        self.places = [
+            {e: int(start) + k for k, e in enumerate(support)}
+            for start, support in zip(self.starts, supports, strict=False)
+        ]
+        self.cost = np.zeros(self.size)
+        self.sizes: list[int] = []
+        """Rows of every Gram matrix, block after block, identity after identity."""
+        self.localising: list[Any] = []
+        for part, place in zip(program.identities, self.places, strict=True):
+            for e, c in part.fixed.terms.items():
+                self.cost[place[e]] = float(c)
+            for block in part.blocks:
+                self.sizes.append(len(block.basis))
+                self.localising.append(self._localising(block, place))
+
+    @property
+    def numbers(self) -> range:
+        """The blocks."""
+        return range(len(self.sizes))
+
+    def traces(self) -> Floats:
+        """The sum of the traces of all localising matrices, as a linear form of the moments."""
+        total = np.zeros(self.size)
+        for size, matrix in zip(self.sizes, self.localising, strict=True):
+            total += np.asarray(matrix[:: size + 1].sum(axis=0)).ravel()
+        return total
+
+    def _localising(self, block: GramBlock, place: Mapping[Exponents, int]) -> Any:
+        """The matrix that takes moments to the entries of ``M(g y)``, column by column."""
+        import scipy.sparse as sp
+
+        size = len(block.basis)
+        terms = [(e, float(c)) for e, c in block.constraint.terms.items()]
+        rows, columns, values = [], [], []
+        for i, one in enumerate(block.basis):
+            for j, other in enumerate(block.basis):
+                pair = product(one, other)
+                for e, c in terms:
+                    rows.append(j * size + i)
+                    columns.append(place[product(pair, e)])
+                    values.append(c)
+        return sp.csr_matrix((values, (rows, columns)), shape=(size * size, self.size))
+
+
+def _cones(data: _ConicData, moments: Any) -> tuple[dict[int, Any], list[Any]]:
+    """Positive semidefinite matrices by block, and all those of one row as one vector."""
+    import cvxpy as cp
+    import scipy.sparse as sp
+
+    cones = {
+        k: cp.reshape(data.localising[k] @ moments, (size, size), order="F") >> 0
+        for k, size in enumerate(data.sizes)
+        if size > 1
+    }
+    lone = [data.localising[k] for k in data.numbers if k not in cones]
+    return cones, [sp.vstack(lone, format="csr") @ moments >= 0] if lone else []
 
 
 def _require_memory(program: Program, budget: Budget) -> None:
@@ -231,7 +293,7 @@ def _require_memory(program: Program, budget: Budget) -> None:
         )
 
 
-def _stationarity(program: Program, moments: Sequence[Any]) -> tuple[list[Any], Any]:
+def _stationarity(program: Program, data: _ConicData, moments: Any) -> tuple[list[Any], Any]:
     """``objective_a + sum_k <y_k, linear_ka> = e_a``; the parameters are its multipliers.
 
     ``e`` is 0 for free parameters; for others the support function of their set joins the cost.
@@ -239,18 +301,18 @@ def _stationarity(program: Program, moments: Sequence[Any]) -> tuple[list[Any], 
     import cvxpy as cp
     import scipy.sparse as sp
 
-    total: Any = np.array([float(program.objective.get(a, 0)) for a in range(program.size)])
-    for part, vector in zip(program.identities, moments, strict=True):
-        place = {e: k for k, e in enumerate(part.support)}
-        rows, columns, values = [], [], []
+    if not program.size:
+        return [], 0
+    rows, columns, values = [], [], []
+    for part, place in zip(program.identities, data.places, strict=True):
         for parameter, polynomial in part.linear.items():
-            for e, c in zip(polynomial.exponents, polynomial.coefficients, strict=True):
+            for e, c in polynomial.terms.items():
                 rows.append(parameter)
                 columns.append(place[e])
                 values.append(float(c))
-        shape = (program.size, len(place))
-        total = total + sp.csr_matrix((values, (rows, columns)), shape=shape) @ vector
-    slack: Any = np.zeros(program.size)
+    matrix = sp.csr_matrix((values, (rows, columns)), shape=(program.size, data.size))
+    offset = np.array([float(program.objective.get(a, 0)) for a in range(program.size)])
+    total: Any = matrix @ moments + offset
     extra: Any = 0
     for chosen in program.sets:
         own = cp.Variable(len(chosen.parameters))
@@ -258,9 +320,9 @@ def _stationarity(program: Program, moments: Sequence[Any]) -> tuple[list[Any], 
         select = sp.csr_matrix(
             (ones, (chosen.parameters, np.arange(len(ones)))), shape=(program.size, len(ones))
         )
-        slack = slack + select @ own
+        total = total - select @ own
         extra = extra + _support_function(chosen, own)
-    return [total == slack], extra
+    return [total == 0], extra
 
 
 def _support_function(chosen: ParameterSet, own: Any) -> Any:
@@ -275,32 +337,6 @@ def _support_function(chosen: ParameterSet, own: Any) -> Any:
         return cp.norm1(scaled)
     groups = range(0, len(chosen.parameters), chosen.group)
     return cp.max(cp.hstack([cp.norm2(scaled[g : g + chosen.group]) for g in groups]))
-
-
-def _row(part: Identity, polynomial: Polynomial) -> Floats:
-    place = {e: k for k, e in enumerate(part.support)}
-    row = np.zeros(len(place))
-    for e, c in zip(polynomial.exponents, polynomial.coefficients, strict=True):
-        row[place[e]] = float(c)
-    return row
-
-
-def _localising(part: Identity, block: GramBlock) -> Any:
-    """The matrix that takes moments to the entries of ``M(g y)``, column by column."""
-    import scipy.sparse as sp
-
-    place = {e: k for k, e in enumerate(part.support)}
-    size = len(block.basis)
-    terms = [(e, float(c)) for e, c in block.constraint.terms.items()]
-    rows, columns, values = [], [], []
-    for i, one in enumerate(block.basis):
-        for j, other in enumerate(block.basis):
-            pair = product(one, other)
-            for e, c in terms:
-                rows.append(j * size + i)
-                columns.append(place[product(pair, e)])
-                values.append(c)
-    return sp.csr_matrix((values, (rows, columns)), shape=(size * size, len(place)))
 
 
 def _run(problem: Any, solver: Solver, clock: Clock) -> None:
@@ -338,28 +374,29 @@ def _settings(solver: Solver, seconds: float | None, budget: Budget) -> dict[str
 
 def _answer(
     program: Program,
+    data: _ConicData,
     problem: Any,
-    moments: Sequence[Any],
+    moments: Any,
     stationary: Sequence[Any],
-    cone: Sequence[Sequence[Any]],
+    duals: Sequence[Any],
     margin: float,
 ) -> FloatSolution:
-    parameters = np.asarray(stationary[0].dual_value, dtype=np.float64)
-    grams = tuple(
-        tuple(
-            np.asarray(c.dual_value, dtype=np.float64) + margin * np.eye(c.shape[0])
-            for c in localising
-        )
-        for localising in cone
+    given = stationary[0].dual_value if stationary else np.zeros(0)
+    parameters = np.asarray(given, dtype=np.float64).reshape(program.size)
+    matrices = iter(
+        np.asarray(dual, dtype=np.float64) + margin * np.eye(size)
+        for dual, size in zip(duals, data.sizes, strict=True)
     )
+    grams = tuple(tuple(next(matrices) for _ in part.blocks) for part in program.identities)
     found = [parameters, *(g for group in grams for g in group)]
     if not all(np.isfinite(array).all() for array in found):
         raise ProducerFailed("the solver's answer holds no finite numbers")
     value = sum(float(c) * parameters[a] for a, c in program.objective.items())
+    values = np.asarray(moments.value, dtype=np.float64)
     return FloatSolution(
         parameters=parameters,
         grams=grams,
-        moments=tuple(np.asarray(y.value, dtype=np.float64) for y in moments),
+        moments=tuple(values[a:b] for a, b in itertools.pairwise(data.starts)),
         value=float(value),
         status=str(problem.status),
     )

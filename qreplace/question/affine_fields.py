@@ -59,7 +59,7 @@ class AffineFields:
         matrix = 0 if self.problem.matrix is None else size * size
         paired = min(atoms, MAX_PAIRED_ATOMS)
         forced = size * times * (self._degree + 1) ** 2 * atoms * paired
-        return (matrix * cells[0] + 16 * size * cells[0] + forced) // 8
+        return (matrix * (cells[0] + 16) + 16 * size * cells[0] + forced) // 8
 
     # --- ranges ---------------------------------------------------------------------------------
 

@@ -146,4 +146,4 @@ def test_thousands_of_coordinates_of_one_rate() -> None:
     assert claim.subject == digest
     started = time.perf_counter()
     check(subject, claim)
-    assert time.perf_counter() - started < 3
+    assert time.perf_counter() - started < 15

@@ -348,6 +348,8 @@ def _regions() -> Iterator[Rejection]:
     yield _case("hjb-worked", "cells-beyond", much, cells, "number of cells is out of range")
     many = boxed(cells=(257, 256))
     yield _case("hjb-worked", "cells-many", many, cells, "cut into too many cells")
+    sliced = boxed(cells=(1025, 1), lower=(Fraction(-1, 2),))
+    yield _case("hjb-worked", "slices-many", sliced, cells, "cut into too many slices")
     full = changed(WORKED, region=(TIME,) * 401)
     yield _case("hjb-worked", "constraints", full, "/region", "too many constraints")
     absent = changed(WORKED, region=UNIT[:1])

