@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("startup", "declared", "bracket", "real_example")
+NAMES = ("startup", "declared", "bracket", "real_example", "affine_bracket", "value_functions")
 
 
 def main() -> None:

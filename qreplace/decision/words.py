@@ -11,7 +11,7 @@ from qreplace.decision.levels import EVERYTHING, Level
 from qreplace.decision.names import Verdict
 from qreplace.decision.routes import PROBE_END, Route, upper_routes
 from qreplace.exact.rational import decimal_text
-from qreplace.floor.bracket import Bracket, bracket
+from qreplace.floor.bracket import Bracket, End, bracket
 from qreplace.premises import Absent, Evidence
 from qreplace.question.model import (
     BoundedVariationSynthesis,
@@ -26,6 +26,9 @@ from qreplace.question.model import (
 
 if TYPE_CHECKING:
     from qreplace.decision.search import Candidate, Search
+
+MAX_SHOWN = 4
+"""Claims named in one reason."""
 
 NOT_SHOWN_BY_KIND = {
     "affine_lp": "affine_lp: the bracket is exact for the lifted witnesses; it says nothing about "
@@ -120,15 +123,26 @@ _UPPER = {
 _LOWER = {
     "affine_lp": "the floor is at least",
     "frozen": "the frozen state is off by at least",
-    "affine_dynamics": "the support function shows an ideal error of at least",
-    "perturbed": "the nominal system, less its field error, shows an ideal error of at least",
-    "hjb_sos": "the value function shows an ideal error of at least",
-    "compositional": "the blocks' value functions, less the coupling, show an ideal error of at "
-    "least",
-    "support": "a bound of one functional shows an ideal error of at least",
-    "observable": "what no schedule can change shows an ideal error of at least",
+    "affine_dynamics": "the support function shows",
+    "perturbed": "the nominal system, less its field error, shows",
+    "hjb_sos": "the value function shows",
+    "compositional": "the blocks' value functions, less the coupling, show",
+    "support": "a bound of one functional shows",
+    "observable": "what no schedule can change shows",
     "declared": "the declared floor is at least",
 }
+
+
+def _shown(end: End) -> str:
+    """What shows a lower end, and its size; empty for an end that needs no words."""
+    if end.kind not in _LOWER:
+        return ""
+    words, value = _LOWER[end.kind], decimal_text(end.value, up=False)
+    if words.endswith("at least"):
+        return f"{words} {value}"
+    if end.quantity == "relaxed_floor":
+        return f"{words} a floor of at least {value}"
+    return f"{words} an ideal error of at least {value} at depth {end.depths.first}"
 
 
 def feasible_reason(search: Search, best: Candidate, level: Level) -> str:
@@ -157,10 +171,11 @@ def impossible_reason(verdict: Verdict, start: int | None, support: Sequence[Rou
         if verdict is not Verdict.CERTIFIED_ASYMPTOTICALLY_IMPOSSIBLE:
             depths += " and at every depth of the declared grid"
     text = f"the error exceeds the tolerance {depths}"
-    shown = {(route.end.kind, route.end.value): None for route in support}
-    for kind, value in shown:
-        if kind in _LOWER:
-            text += f"; {_LOWER[kind]} {decimal_text(value, up=False)}"
+    shown = dict.fromkeys(_shown(route.end) for route in support)
+    named = [words for words in shown if words]
+    text += "".join(f"; {words}" for words in named[:MAX_SHOWN])
+    if len(named) > MAX_SHOWN:
+        text += f"; and {len(named) - MAX_SHOWN} more claims"
     return text
 
 

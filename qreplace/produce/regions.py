@@ -37,6 +37,7 @@ from qreplace.produce.rounding import exact_solution
 from qreplace.produce.scaling import Scaling, power_of_two, scaling_of
 from qreplace.produce.sides import Sides, propose_sides
 from qreplace.produce.sos_program import (
+    Budget,
     Clock,
     GramBlock,
     Identity,
@@ -51,6 +52,10 @@ from qreplace.question.dynamics import PolynomialProblem
 SIDE_DEGREES = (1, 2, 3, 4)
 ROOMS = (1 / 64, 1 / 256, 1 / 16)
 PROOF_MARGIN = 1e-6
+PROOF_ROWS = 36
+"""Gram matrices of a proof about the region are at most this large: it is only a means."""
+FLOW_ATTEMPTS = ((0, 0, False), (1, 0, False), (1, 2, False), (1, 0, True), (0, 0, True))
+"""Degree of the factor p over that of g, how much more the products may reach, on a face or not."""
 
 
 class NoRegion(ProducerFailed):
@@ -273,10 +278,10 @@ class RegionFinder:
             return Combination(NO_SQUARES, ()), ZERO
         named = [(k, g) for k, g in enumerate(draft.scaled) if k != number]
         failure: ProducerFailed | None = None
-        for order, more in ((0, 0), (own.degree, 0), (own.degree, 2)):
-            basis = self._factors(own, goal, order)
+        for order, more, face in FLOW_ATTEMPTS:
+            basis = self._factors(own, goal, order * own.degree)
             try:
-                proof, factor = self._with_factor(draft, goal, named, basis, number, more)
+                proof, factor = self._with_factor(draft, goal, named, basis, number, more, face)
             except ProducerFailed as error:
                 self.clock.remaining()
                 failure = error
@@ -298,12 +303,13 @@ class RegionFinder:
         factors: Sequence[Polynomial],
         number: int,
         more: int,
+        face: bool,
     ) -> tuple[Combination, Polynomial]:
         own = draft.scaled[number]
         linear = {k: -(m * own) for k, m in enumerate(factors)}
         degree = _even(max(goal.degree, *(p.degree for p in linear.values()))) + more
         proof, parameters = self._solved(
-            draft, goal, linear, named, degree, draft.units[number] / draft.scaling.radii[0]
+            draft, goal, linear, named, degree, draft.units[number] / draft.scaling.radii[0], face
         )
         return proof, combined(tuple(factors), parameters)
 
@@ -315,12 +321,15 @@ class RegionFinder:
         degree: int,
         factor: Fraction,
     ) -> Combination:
-        """``goal`` itself as a combination, in the degree it has and then two more."""
-        try:
-            return self._solved(draft, goal, {}, named, degree, factor)[0]
-        except ProducerFailed:
-            self.clock.remaining()
-            return self._solved(draft, goal, {}, named, degree + 2, factor)[0]
+        """``goal`` itself as a combination."""
+        failure: ProducerFailed | None = None
+        for more, face in ((0, False), (2, False), (0, True)):
+            try:
+                return self._solved(draft, goal, {}, named, degree + more, factor, face)[0]
+            except ProducerFailed as error:
+                self.clock.remaining()
+                failure = error
+        raise failure or ProducerFailed("a combination was not found")
 
     def _solved(
         self,
@@ -330,31 +339,28 @@ class RegionFinder:
         named: Sequence[NumberedConstraint],
         degree: int,
         factor: Fraction,
+        face: bool,
     ) -> tuple[Combination, tuple[Fraction, ...]]:
-        """A combination equal to ``goal + sum theta linear``, strictly inside or on a face."""
+        """A combination equal to ``goal + sum theta linear``, and theta.
+
+        ``face``: without multipliers, on the face of the Gram matrices that the support leaves.
+        """
         arity = self.problem.dimension + 1
         used = _variables(goal, *linear.values())
         near = [(k, g) for k, g in named if set(_variables(g)) <= set(used)]
-        require_size(len(used), degree, 1, self.clock.budget)
-        full = identity("invariance", goal, linear, near, used, arity, degree)
-        failure: ProducerFailed | None = None
-        for part in (full, _on_face(full)):
-            if part is None:
-                continue
-            program = Program((part,), len(linear), {})
-            try:
-                solution = exact_solution(
-                    program, self.clock, self.solver, margin=PROOF_MARGIN, attempts=2
-                )
-            except ProducerFailed as error:
-                self.clock.remaining()
-                failure = failure or error
-                continue
-            document = combination(
-                part, solution, 0, draft.scaling, factor, lambda k: draft.units[k]
-            )
-            return document, solution.parameters
-        raise failure or ProducerFailed("an invariance proof was not found")
+        rows = min(PROOF_ROWS, self.clock.budget.gram_rows)
+        require_size(len(used), degree, 1, Budget(gram_rows=rows))
+        part = identity("invariance", goal, linear, near, used, arity, degree)
+        part = _on_face(part) if face else part
+        solution = exact_solution(
+            Program((part,), len(linear), {}),
+            self.clock,
+            self.solver,
+            margin=PROOF_MARGIN,
+            attempts=2,
+        )
+        document = combination(part, solution, 0, draft.scaling, factor, lambda k: draft.units[k])
+        return document, solution.parameters
 
 
 def box_constraints(part: BoxPart) -> list[Polynomial]:
@@ -367,7 +373,7 @@ def box_constraints(part: BoxPart) -> list[Polynomial]:
     return found
 
 
-def _on_face(part: Identity) -> Identity | None:
+def _on_face(part: Identity) -> Identity:
     """The identity without multipliers, on the face that its support leaves (facial reduction)."""
     support = set(part.fixed.exponents)
     for polynomial in part.linear.values():
@@ -375,7 +381,7 @@ def _on_face(part: Identity) -> Identity | None:
     free = part.blocks[0]
     basis = reduced_basis(free.basis, support)
     if not basis:
-        return None
+        raise ProducerFailed("no monomial is left on the face of the Gram matrices")
     block = GramBlock(None, free.constraint, basis)
     return Identity(part.name, part.fixed, part.linear, (block,))
 

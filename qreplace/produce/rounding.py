@@ -28,6 +28,7 @@ from qreplace.produce.sos_program import (
     FloatSolution,
     GramBlock,
     Identity,
+    NoSuchSquares,
     ParameterSet,
     Program,
     Solver,
@@ -95,6 +96,9 @@ def exact_solution(
         except NotDefinite as error:
             failure = error
             current = max(8 * current, -4 * error.eigenvalue)
+        except NoSuchSquares as error:
+            failure = failure or error
+            break
         except ProducerFailed as error:
             clock.remaining()
             failure = failure or error

@@ -83,6 +83,10 @@ class Clock:
         return left
 
 
+class NoSuchSquares(ProducerFailed):
+    """The solver holds the programme to be infeasible: the moments fall without end."""
+
+
 @dataclass(frozen=True)
 class GramBlock:
     """A multiplier ``b^T Q b`` of one constraint; ``number`` is ``None`` for the free part."""
@@ -353,6 +357,8 @@ def _run(problem: Any, solver: Solver, clock: Clock) -> None:
             clock.remaining()
             raise ProducerFailed(f"{solver} gave no answer: {error}") from error
     clock.remaining()
+    if problem.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
+        raise NoSuchSquares("no sums of squares of these degrees do it")
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise ProducerFailed(f"{solver} ended with status {problem.status!r}")
 

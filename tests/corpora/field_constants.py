@@ -39,6 +39,8 @@ QUESTIONS: dict[str, Question] = {
     "fields-turn": affine_question(
         [[0, 0], [0, 1]], [0, 0], [1, 0], norm=L2, state_matrix=[[0, 1], [-1, 0]]
     ),
+    # One atom that turns back at half time: a single Euler step does not see that.
+    "fields-slowing": polynomial_question([["1 - 2*t"]], [1], norm=LINF),
     "fields-lifted": make_question([1], [[0], [1]]),
 }
 
@@ -149,6 +151,14 @@ NEAR = dataclasses.replace(
     reach_upper=(Fraction(9, 4), Fraction(5, 4)),
     field_bound=Fraction(5, 2),
 )
+SLOWING = constants(
+    "fields-slowing",
+    box(["-5/4"], ["5/4"], [8, 1]),
+    ([-1], [1]),
+    margin="1/4",
+    field_bound=1,
+    time_variation=2,
+)
 
 ACCEPTED: list[tuple[str, str, Claim]] = [
     ("field_constants", "fields-switch--walls", SWITCH),
@@ -156,6 +166,7 @@ ACCEPTED: list[tuple[str, str, Claim]] = [
     ("field_constants", "fields-push--speeds", PUSH),
     ("field_constants", "fields-moving--time", MOVING),
     ("field_constants", "fields-jump--jump", JUMP),
+    ("field_constants", "fields-slowing--every-step", SLOWING),
     ("field_constants", "fields-turn--every-step", TURN),
     ("field_constants", "fields-turn--small-steps", NEAR),
 ]
@@ -250,6 +261,10 @@ def _rejected_reaches(case: Any) -> Iterator[Rejection]:
     # Steps of size 2 jump over the walls: 1 + h m >= |1 - 2| holds for m = 0.
     jumping = changed(SWITCH, step_limit=Fraction(2), growth_rate=Fraction(0))
     yield case("fields-switch--jumping", jumping, place, words)
+    # Relaxed states turn at 1/4; one step of size 1 goes on to 1.
+    yield case(
+        "fields-slowing--one-step", changed(SLOWING, reach_upper=(Fraction(1, 2),)), place, words
+    )
     # The initial state lies outside.
     outside = changed(
         SWITCH,

@@ -151,8 +151,7 @@ def test_gram_matrices_keep_their_polynomial_under_scaling(
     zero = Fraction(0)
     root = [[entries[0], zero, zero], [entries[1], entries[2], zero], entries[3:]]
     rows = [
-        [sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0)) for y in root]
-        for x in root
+        [sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0)) for y in root] for x in root
     ]
     document = scaling.gram(basis, rows, Fraction(3, 2))
     terms: dict[tuple[int, ...], Fraction] = {}
