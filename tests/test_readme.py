@@ -23,9 +23,10 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_commands_of_the_readme_work_in_the_order_shown(tmp_path: Path) -> None:
-    block = next(b for b in re.findall(r"```\n(.*?)```", README, re.S) if "qreplace init" in b)
-    commands = [line for line in block.splitlines() if line.strip()]
-    assert len(commands) == 6
+    blocks = [b for b in re.findall(r"```\n(.*?)```", README, re.S) if "qreplace init" in b]
+    commands = [line for block in blocks for line in block.splitlines() if line.strip()]
+    assert len(commands) == 9
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     for command in commands:
         if command.startswith("qreplace serve"):
             continue  # tests/service starts the real server

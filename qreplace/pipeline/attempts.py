@@ -17,7 +17,7 @@ from qreplace.claims import Claim, claim_digest, read_claim
 from qreplace.decision.levels import CERTIFIED
 from qreplace.decision.search import Search
 from qreplace.errors import Malformed, ProducerFailed, Rejected
-from qreplace.pipeline.engines import CHEAP, Limits, engines_for
+from qreplace.pipeline.engines import CHEAP, Limits, constants_for, engines_for
 from qreplace.pipeline.lifted import MAX_SCHEDULE_STEPS, Progress, lifted_claims, schedule_depths
 from qreplace.pipeline.worker import Task, run
 from qreplace.question.model import ComputedFloor, LiftedAffineSystem
@@ -161,11 +161,13 @@ class _Trial:
     def run(self) -> None:
         """Constants first (they are cheap and serve every radius), then brackets, then depths."""
         engines = engines_for(self.subject.question, self.floor.engine)
-        stages = ("field_constants", *engines)
+        constants = constants_for(self.subject.question)
+        stages = (*constants, *engines)
         for done, engine in enumerate(stages):
             self.progress(engine, done, len(stages) + 1)
-            reason = "" if engine in CHEAP or len(engines) == 1 else self._decided()
-            if reason and engine != "field_constants":
+            needed = engine in (*constants, *CHEAP) or len(engines) == 1
+            reason = "" if needed else self._decided()
+            if reason:
                 self.produced.record(engine, self.bits, "not_tried", reason, 0.0)
             else:
                 self._try(engine)

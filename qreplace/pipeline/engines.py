@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from qreplace.claims import Claim
 from qreplace.errors import ProducerFailed
-from qreplace.question.model import ComputedFloor, PolynomialSystem, Question
+from qreplace.question.model import (
+    AffineDynamicsSystem,
+    ComputedFloor,
+    L2Norm,
+    PolynomialSystem,
+    Question,
+)
 from qreplace.question.subject import Subject
 
 if TYPE_CHECKING:
@@ -55,6 +61,15 @@ def engines_for(question: Question, engine: str) -> tuple[str, ...]:
     if not small or (isinstance(question.floor, ComputedFloor) and question.floor.blocks):
         tried.append("compositional")
     return tuple(tried)
+
+
+def constants_for(question: Question) -> tuple[str, ...]:
+    """What is tried for the constants of a dynamic system: cheap, and every radius rests on it."""
+    system = question.system
+    coupled = isinstance(system, AffineDynamicsSystem) and system.matrix is not None
+    if coupled and isinstance(question.norm, L2Norm):
+        return ("field_constants", "operator_norm")
+    return ("field_constants",)
 
 
 def _observable(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
@@ -109,6 +124,12 @@ def _compositional(subject: Subject, bits: int, limits: Limits) -> Iterator[Clai
 
 def _field_constants(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     from qreplace.produce.field_constants import produce
+
+    yield produce(subject, bits)
+
+
+def _operator_norm(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    from qreplace.produce.operator_norm import produce
 
     yield produce(subject, bits)
 
@@ -171,6 +192,7 @@ TASKS: dict[str, Produce] = {
     "support": _support,
     "compositional": _compositional,
     "field_constants": _field_constants,
+    "operator_norm": _operator_norm,
     "schedules": _schedules,
     "lower_at_depths": _lower_at_depths,
 }

@@ -15,7 +15,7 @@ from qreplace.claims import claim_kind, read_claim
 from qreplace.exact.document import sha256_hex
 from qreplace.pipeline import attempts, worker
 from qreplace.pipeline.attempts import Produced, attempt_budget, produce_claims
-from qreplace.pipeline.engines import TASKS, Limits, engines_for
+from qreplace.pipeline.engines import TASKS, Limits, constants_for, engines_for
 from qreplace.pipeline.worker import Answer, Task, run
 from qreplace.question.model import ENGINES, ComputedFloor, DepthRange, Emulation, Question, Search
 from qreplace.question.subject import Subject
@@ -30,10 +30,12 @@ def silent(stage: str, done: int, total: int) -> None:
     """No progress."""
 
 
-def switched(tolerance: str = "1/10", **fields: Any) -> Question:
+def switched(
+    tolerance: str = "1/10", atoms: list[list[str]] = SWITCHED, **fields: Any
+) -> Question:
     """The switched scalar with target 2: the floor is 1 + 1/e, about 1.3679."""
     return polynomial_question(
-        SWITCHED,
+        atoms,
         [2],
         objective=Emulation("emulation", Fraction(tolerance)),
         search=Search((DepthRange(1, 4, 1),), (0,)),
@@ -67,6 +69,17 @@ def test_auto_tries_what_applies_and_one_engine_stands_alone() -> None:
     assert engines_for(small, "support") == ("support",)
 
 
+def test_the_operator_norm_of_coupled_states_is_certified_in_l2() -> None:
+    rows = [[-1, 2], [0, -1]]
+    coupled = affine_question([[1, 0], [0, 1]], [2, 2], state_matrix=rows)
+    assert constants_for(coupled) == ("field_constants", "operator_norm")
+    assert constants_for(switched()) == ("field_constants",)
+    assert constants_for(affine_question([[1]], [1])) == ("field_constants",)
+    produced = produced_for(coupled)
+    tried = {attempt.engine: attempt.outcome for attempt in produced.attempts}
+    assert tried["operator_norm"] == "kept"
+
+
 def test_a_study_of_a_polynomial_system_brackets_its_floor() -> None:
     produced = produced_for(switched())
     lower, upper = produced.floor_ends(0)
@@ -82,12 +95,30 @@ def test_a_study_of_a_polynomial_system_brackets_its_floor() -> None:
 
 
 def test_expensive_engines_stop_once_the_answer_is_known() -> None:
-    """A floor that exceeds the tolerance needs no better lower end; else they are tried."""
-    outcomes = {a.engine: a for a in produced_for(switched("1/10")).attempts}
+    """A floor that exceeds the tolerance needs no better lower end; else they are tried.
+
+    x' = -x^3 + u: the floor is about 1.158, and a nearby affine system shows a little less.
+    """
+    cubic = [["-z1^3"], ["1 - z1^3"]]
+    far = produced_for(switched("1/10", atoms=cubic))
+    outcomes = {a.engine: a for a in far.attempts}
     assert outcomes["moment"].outcome == "not_tried"
     assert "exceeds the tolerance" in outcomes["moment"].detail
-    tried = {a.engine: a for a in produced_for(switched("13679/10000")).attempts}
-    assert tried["moment"].outcome != "not_tried"
+    affine_lower = outcomes["perturbed"].lower
+    assert affine_lower is not None
+    near = produced_for(switched(str(affine_lower + Fraction(1, 100)), atoms=cubic))
+    tried = {a.engine: a for a in near.attempts}
+    assert tried["support"].outcome in ("kept", "no_better")
+    lower, upper = near.floor_ends(0)
+    assert lower is not None
+    assert upper is not None
+    assert affine_lower < lower <= upper
+
+
+def test_a_narrow_bracket_needs_nothing_more() -> None:
+    outcomes = {a.engine: a for a in produced_for(switched()).attempts}
+    assert outcomes["moment"].outcome == "not_tried"
+    assert "already narrow" in outcomes["moment"].detail
 
 
 def test_surpassed_claims_are_dropped_and_said_to_be() -> None:
