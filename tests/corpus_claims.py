@@ -12,8 +12,8 @@ from corpus_questions import QUESTIONS, STORE
 
 from qreplace.claims import Claim
 from qreplace.claims.affine_lp import AffineLPClaim
-from qreplace.claims.functional import SparseVector
 from qreplace.claims.frozen import FrozenClaim
+from qreplace.claims.functional import SparseVector
 from qreplace.claims.schedule_error import ScheduleErrorClaim
 from qreplace.exact.roots import sqrt_bounds
 from qreplace.question.subject import Subject

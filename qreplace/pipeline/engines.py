@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from qreplace.claims import Claim
 from qreplace.errors import ProducerFailed
 from qreplace.question.model import (
+    AccuracyMatching,
     AffineDynamicsSystem,
     ComputedFloor,
+    Emulation,
     L2Norm,
     PolynomialSystem,
     Question,
@@ -41,7 +44,8 @@ Produce = Callable[[Subject, int, Limits], Iterator[Claim]]
 CHEAP = ("affine_lp", "observable", "affine_dynamics", "relaxed_control", "perturbed")
 """Engines that are tried even where the bracket already decides: they take seconds."""
 
-DISCRETE_LIMIT = 4
+DISCRETE_ORDER = 2
+DISCRETE_LIMIT = 6
 """Depths at which a discrete value function is asked for: each is a program of its own."""
 
 
@@ -150,17 +154,40 @@ def _lower_at_depths(subject: Subject, bits: int, limits: Limits) -> Iterator[Cl
         for depth in limits.depths:
             yield produce_at_depth(subject, bits, depth)
         return
+    yield from _value_functions_at(subject, bits, limits)
+
+
+def _value_functions_at(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    """Discrete value functions, low orders first; a depth that is decided needs no higher one."""
     from qreplace.produce.hjb_sos import produce
 
-    found, reasons = False, []
-    for depth in limits.depths[:DISCRETE_LIMIT]:
-        try:
-            yield produce(subject, bits, order=_order(subject), depth=depth, budget=_budget(limits))
+    enough = _threshold(subject.question)
+    pending = list(limits.depths[:DISCRETE_LIMIT])
+    reasons: list[str] = []
+    found = False
+    for order in range(1, (_order(subject) or DISCRETE_ORDER) + 1):
+        for depth in tuple(pending):
+            try:
+                claim = produce(subject, bits, order=order, depth=depth, budget=_budget(limits))
+            except ProducerFailed as error:
+                reasons.append(f"depth {depth}, order {order}: {error.message}")
+                continue
+            yield claim
             found = True
-        except ProducerFailed as error:
-            reasons.append(f"depth {depth}: {error}")
+            if enough is not None and claim.lower > enough:
+                pending.remove(depth)
     if not found and reasons:
         raise ProducerFailed(reasons[0])
+
+
+def _threshold(question: Question) -> Fraction | None:
+    """What an error must exceed to be impossible; ``None`` where nothing is (theory T1)."""
+    objective = question.objective
+    if isinstance(objective, Emulation):
+        return objective.tolerance
+    if isinstance(objective, AccuracyMatching):
+        return objective.comparator.upper
+    return None
 
 
 def _budget(limits: Limits) -> Budget:

@@ -59,7 +59,7 @@ LARGEST_FOUND_BLOCK = 3
 LARGEST_BLOCK = 6
 STRONG = Fraction(1, 4)
 """Coordinates are taken into one block when one can move the other this part of its width."""
-CELL_COUNTS = (8, 4, 2)
+CELL_COUNTS = (4, 2)
 WANTED_CELLS = 4096
 BUDGET_BITS = 48
 ROOT_BITS = 64

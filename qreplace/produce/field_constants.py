@@ -32,6 +32,8 @@ from qreplace.question.subject import Subject
 
 MANY = 8
 """Coordinates beyond which speeds are not tried if growth gives a reach."""
+MANY_WALLED = 256
+"""Coordinates beyond which walls are not tried either: each side is searched for by itself."""
 BITS = 40
 """Constants are rounded up to this many bits below their size."""
 MAX_WORK = 200_000
@@ -125,7 +127,9 @@ def find_reaches(fields: Fields, norm: Norm) -> list[Reach]:
     """A reach by speeds, by walls and by growth, as far as each is found."""
     growing = _by_growth(fields, norm)
     plain = None if fields.dimension > MANY and growing is not None else by_speeds(fields)
-    found = [growing, plain, by_walls(fields, plain or growing)]
+    many = fields.dimension > MANY_WALLED and growing is not None
+    walled = None if many else by_walls(fields, plain or growing)
+    found = [growing, plain, walled]
     return [reach for reach in found if reach is not None]
 
 

@@ -358,6 +358,7 @@ class RegionFinder:
             self.solver,
             margin=PROOF_MARGIN,
             attempts=2,
+            direct=self.solver == "CLARABEL",
         )
         document = combination(part, solution, 0, draft.scaling, factor, lambda k: draft.units[k])
         return document, solution.parameters

@@ -21,6 +21,8 @@ from qreplace.errors import ProducerFailed
 from qreplace.exact.definite import is_positive_semidefinite
 from qreplace.exact.polynomial import Exponents, Polynomial, Terms, accumulate, from_terms
 from qreplace.exact.roots import sqrt_bounds
+from qreplace.produce.direct_solver import solve_directly
+from qreplace.produce.modelled_solver import solve
 from qreplace.produce.monomials import product
 from qreplace.produce.sos_program import (
     Clock,
@@ -32,7 +34,6 @@ from qreplace.produce.sos_program import (
     ParameterSet,
     Program,
     Solver,
-    solve,
 )
 
 FIRST_BITS = 34
@@ -75,8 +76,9 @@ def exact_solution(
     *,
     margin: float | None = None,
     attempts: int = MAX_ATTEMPTS,
+    direct: bool = False,
 ) -> ExactSolution:
-    """Solve, round and repair, with a growing margin.
+    """Solve, round and repair, with a growing margin; ``direct`` leaves out the modelling layer.
 
     Raises ``ProducerFailed`` with what stopped it: the identity, its smallest eigenvalue, and the
     numerical value, which is a diagnostic only.
@@ -86,7 +88,10 @@ def exact_solution(
     value: float | None = None
     for _ in range(attempts):
         try:
-            floats = solve(program, current, solver, clock)
+            if direct:
+                floats = solve_directly(program, current, clock)
+            else:
+                floats = solve(program, current, solver, clock)
             value = floats.value
             started = time.perf_counter()
             try:

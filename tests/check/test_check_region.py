@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import random
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -22,9 +25,10 @@ from qreplace.check.region import (
     side_constraint,
     time_constraint,
 )
-from qreplace.errors import Rejected
+from qreplace.errors import ProducerFailed, Rejected
 from qreplace.exact.intervals import range_on_cells
 from qreplace.exact.polynomial import Polynomial
+from qreplace.produce.tubes import find_box
 from qreplace.question.dynamics import PolynomialProblem
 
 ONE = Hand(1)
@@ -117,16 +121,69 @@ def test_accepted_boxes_hold_random_trajectories(
 
 
 def test_the_least_box() -> None:
-    """``x' = 1 + x/2`` with the speed bound needs a side R with ``1 + R/2 <= R``."""
+    """``x' = 1 + x/2`` with one slice of time needs a side R with ``1 + R/2 <= R``.
+
+    More slices need less, down to the reach ``2 (e^{1/2} - 1) < 1.2975`` itself.
+    """
     problem = problem_of([["1 + 1/2*z1"], ["-1 - 1/2*z1"]], [0])
     check_box(problem, box([-2], [2]), "")
     with pytest.raises(Rejected, match="can leave the box"):
         check_box(problem, box([TINY - 2], [2 - TINY]), "")
-    # A speed that cancels in the interior is seen only after cutting: x - x^2 is at most 1/4.
-    bump = problem_of([["z1 - z1^2"]], [0])
-    fine = box([-1], [1], (1, 1))
+    check_box(problem, box([Fraction(-7, 5)], [Fraction(7, 5)], (32, 1)), "")
+    for slices in (1, 32, 1024):
+        with pytest.raises(Rejected, match="can leave the box"):
+            check_box(problem, box([Fraction(-5, 4)], [Fraction(5, 4)], (slices, 1)), "")
+
+
+def test_walls_hold_what_speeds_do_not() -> None:
+    """``x' = u - x`` keeps [0, 1] for ever; an Euler step does up to size 1."""
+    problem = dataclasses.replace(problem_of([["-z1"], ["1 - z1"]], [0]), horizon=Fraction(3))
+    unit = box([0], [1])
+    check_box(problem, unit, "")
+    for depth in (3, 4, 100):
+        check_box(problem, unit, "", depth)
+    for depth in (1, 2):
+        with pytest.raises(Rejected, match="can leave the box"):
+            check_box(problem, unit, "", depth)
     with pytest.raises(Rejected, match="can leave the box"):
-        check_box(bump, fine, "")
+        check_box(problem, box([0], [1 - TINY]), "")
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([None, 2, 5]))
+def test_no_trajectory_leaves_a_box_that_was_found(seed: int, depth: int | None) -> None:
+    """Random cubic fields, long horizons: what ``find_box`` proposes and ``check_box`` shows."""
+    draw = random.Random(seed)
+    texts = [
+        [f"{draw.randint(-2, 2)} - {draw.randint(0, 3)}*z1 - {draw.randint(0, 2)}*z1^3 + z2/4",
+         f"{draw.randint(-2, 2)} - z2 + ({draw.randint(-2, 2)})/8*z1"]
+        for _ in range(2)
+    ]  # fmt: skip
+    problem = dataclasses.replace(problem_of(texts, ["1/4", 0]), horizon=Fraction(2))
+    try:
+        part = find_box(problem, depth)
+    except ProducerFailed:
+        return
+    check_box(problem, part, "", depth)
+    steps = depth or 400
+    state = [0.25, 0.0]
+    for step in range(steps):
+        weight = draw.random() if depth is None else float(draw.randint(0, 1))
+        point = [step * 2 / steps, *state]
+        speeds = [
+            sum(
+                share * sum(
+                    float(c) * math.prod(x**e for x, e in zip(point, powers, strict=True))
+                    for powers, c in zip(atom[i].exponents, atom[i].coefficients, strict=True)
+                )
+                for share, atom in zip((weight, 1 - weight), problem.atoms, strict=True)
+            )
+            for i in range(2)
+        ]  # fmt: skip
+        state = [z + 2 / steps * speed for z, speed in zip(state, speeds, strict=True)]
+        room = 1e-9 if depth else 1e-2  # a float Euler run stands in for the flow
+        for z, low, high in zip(state, part.lower, part.upper, strict=True):
+            assert float(low) - room <= z <= float(high) + room
 
 
 def test_cutting_is_along_variables_that_occur() -> None:

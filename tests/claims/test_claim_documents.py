@@ -20,8 +20,8 @@ from qreplace.claims import (
     read_claim,
 )
 from qreplace.claims.affine_lp import AffineLPClaim
-from qreplace.claims.functional import SparseVector
 from qreplace.claims.frozen import FrozenClaim
+from qreplace.claims.functional import SparseVector
 from qreplace.claims.schedule_error import ScheduleErrorClaim
 from qreplace.errors import Malformed
 from qreplace.exact.document import sha256_hex

@@ -13,7 +13,6 @@ from corpora import (
     relaxed_control,
     support,
 )
-
 from qreplace.claims import Claim
 from qreplace.question.model import Question
 
@@ -32,9 +31,7 @@ _CORPORA = (
 QUESTIONS: dict[str, Question] = {
     name: question for corpus in _CORPORA for name, question in corpus.QUESTIONS.items()
 }
-ACCEPTED: list[tuple[str, str, Claim]] = [
-    entry for corpus in _CORPORA for entry in corpus.ACCEPTED
-]
+ACCEPTED: list[tuple[str, str, Claim]] = [entry for corpus in _CORPORA for entry in corpus.ACCEPTED]
 REJECTED: list[tuple[str, str, Claim, str, str]] = [
     entry for corpus in _CORPORA for entry in corpus.REJECTED
 ]

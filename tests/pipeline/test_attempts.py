@@ -30,17 +30,11 @@ def silent(stage: str, done: int, total: int) -> None:
     """No progress."""
 
 
-def switched(
-    tolerance: str = "1/10", atoms: list[list[str]] = SWITCHED, **fields: Any
-) -> Question:
+def switched(tolerance: str = "1/10", atoms: list[list[str]] = SWITCHED, **fields: Any) -> Question:
     """The switched scalar with target 2: the floor is 1 + 1/e, about 1.3679."""
-    return polynomial_question(
-        atoms,
-        [2],
-        objective=Emulation("emulation", Fraction(tolerance)),
-        search=Search((DepthRange(1, 4, 1),), (0,)),
-        **fields,
-    )
+    fields.setdefault("search", Search((DepthRange(1, 4, 1),), (0,)))
+    objective = Emulation("emulation", Fraction(tolerance))
+    return polynomial_question(atoms, [2], objective=objective, **fields)
 
 
 def produced_for(question: Question, budget: FloorBudget = NO_BUDGET) -> Produced:
@@ -100,13 +94,15 @@ def test_expensive_engines_stop_once_the_answer_is_known() -> None:
     x' = -x^3 + u: the floor is about 1.158, and a nearby affine system shows a little less.
     """
     cubic = [["-z1^3"], ["1 - z1^3"]]
-    far = produced_for(switched("1/10", atoms=cubic))
+    shallow = Search((DepthRange(1, 1, 1),), (0,))
+    far = produced_for(switched("1/10", atoms=cubic, search=shallow))
     outcomes = {a.engine: a for a in far.attempts}
     assert outcomes["moment"].outcome == "not_tried"
     assert "exceeds the tolerance" in outcomes["moment"].detail
     affine_lower = outcomes["perturbed"].lower
     assert affine_lower is not None
-    near = produced_for(switched(str(affine_lower + Fraction(1, 100)), atoms=cubic))
+    tolerance = str(affine_lower + Fraction(1, 100))
+    near = produced_for(switched(tolerance, atoms=cubic, search=shallow))
     tried = {a.engine: a for a in near.attempts}
     assert tried["support"].outcome in ("kept", "no_better")
     lower, upper = near.floor_ends(0)

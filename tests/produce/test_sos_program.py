@@ -24,8 +24,10 @@ from qreplace.exact.polynomial import (
     from_terms,
     variable,
 )
+from qreplace.produce.direct_solver import solve_directly
 from qreplace.produce.documents import combination
 from qreplace.produce.hulls import bernstein, hull_part
+from qreplace.produce.modelled_solver import solve
 from qreplace.produce.monomials import count, monomials, reduced_basis
 from qreplace.produce.rounding import (
     NotDefinite,
@@ -40,12 +42,12 @@ from qreplace.produce.sos_program import (
     Budget,
     Clock,
     FloatSolution,
+    NoSuchSquares,
     ParameterSet,
     Program,
     Solver,
     identity,
     require_size,
-    solve,
 )
 
 ONE = constant(Fraction(1), 2)
@@ -240,6 +242,28 @@ def test_memory_of_interior_points_is_estimated_before_they_start() -> None:
 def test_a_time_budget_stops_cleanly(solver: Solver) -> None:
     with pytest.raises(ProducerFailed, match="time budget of 1e-06 s is used up"):
         exact_solution(bound_program("z1^4 + t^4", 4), Clock(Budget(seconds=1e-6)), solver)
+
+
+@pytest.mark.parametrize("text", ["z1^4 - 3*z1^2 + 1 + t^4", "z1^3 - t*z1 + t^2"])
+def test_the_direct_way_agrees_with_the_modelled_one(text: str) -> None:
+    program = bound_program(text, 4, ball=True)
+    one, other = solve(program, 1e-6, "CLARABEL", Clock()), solve_directly(program, 1e-6, Clock())
+    assert abs(one.value - other.value) < 1e-6
+    assert np.allclose(one.moments[0], other.moments[0], atol=1e-4)
+    exact = [exact_solution(program, Clock(), direct=way).parameters[0] for way in (True, False)]
+    assert abs(exact[0] - exact[1]) < 1e-5
+
+
+def test_the_direct_way_knows_when_there_are_no_squares() -> None:
+    program = bound_program("t^4 - z1^4", 4)
+    with pytest.raises(NoSuchSquares):
+        solve_directly(program, 1e-6, Clock())
+    with pytest.raises(ProducerFailed, match="restricted parameters"):
+        solve_directly(
+            dataclasses.replace(program, sets=(ParameterSet("l1", (0,), (Fraction(1),)),)),
+            1e-6,
+            Clock(),
+        )
 
 
 def test_the_same_programme_gives_the_same_answer() -> None:

@@ -25,11 +25,19 @@ def test_every_variable() -> None:
         "QREPLACE_MAX_BODY_BYTES": "4096",
         "QREPLACE_MAX_PARTS": "3",
         "QREPLACE_DECIDERS": "2",
+        "QREPLACE_ATTEMPT_SECONDS": "7",
+        "QREPLACE_ATTEMPT_MEGABYTES": "512",
         "QREPLACE_LOG_LEVEL": "DEBUG",
     }
     assert set(environment) == {variable.name for variable in VARIABLES}
     assert Settings.from_environment(environment) == Settings(
-        Path("elsewhere"), max_body_bytes=4096, max_parts=3, deciders=2, log_level="debug"
+        Path("elsewhere"),
+        max_body_bytes=4096,
+        max_parts=3,
+        deciders=2,
+        attempt_seconds=7,
+        attempt_megabytes=512,
+        log_level="debug",
     )
     assert Settings.from_environment(environment, data_dir=Path("x")).data_dir == Path("x")
 
