@@ -1,9 +1,9 @@
 """What a certified bracket of affine dynamics costs beside the float program it competes with.
 
-Random stable systems ``z' = A z + b_j``: 32 states, 16 atoms, T = 1, maximum norm and l2. The peer is
-the textbook approach in the same run: 256 equal time cells, matrix exponentials by SciPy, the convex
-program by HiGHS or Clarabel. It gives a number without a lower end; its distance to the certified
-bracket is the discretisation's error.
+Random stable systems ``z' = A z + b_j``: 32 states, 16 atoms, T = 1, maximum norm and l2. The
+peer is the textbook approach in the same run: 256 equal time cells, matrix exponentials by SciPy,
+the convex program by HiGHS or Clarabel. It gives a number without a lower end; its distance to the
+certified bracket is the discretisation's error.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -349,7 +350,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         print(f"failed: {type(error).__name__}", file=sys.stderr)
         return 5
-    print(json.dumps(report.document(), ensure_ascii=False) if options.json else render(report))
+    text = json.dumps(report.document(), ensure_ascii=False) if options.json else render(report)
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # whoever read the first lines has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

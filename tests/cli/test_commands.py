@@ -34,7 +34,7 @@ def test_help_lists_every_command_and_the_readme_shows_it() -> None:
     assert ran.out.strip() in readme
 
 
-@pytest.mark.parametrize("template", ["affine", "linear", "declared"])
+@pytest.mark.parametrize("template", ["affine", "linear", "dynamics", "polynomial", "declared"])
 def test_every_template_validates_and_decides(template: str, tmp_path: Path) -> None:
     spec = tmp_path / "my.yaml"
     assert qreplace("init", template, spec).code == 0
@@ -44,6 +44,8 @@ def test_every_template_validates_and_decides(template: str, tmp_path: Path) -> 
     expected = {
         "affine": "certified_feasible",
         "linear": "certified_feasible",
+        "dynamics": "certified_feasible",
+        "polynomial": "certified_impossible",
         "declared": "conditionally_feasible",
     }
     assert json.loads(ran.out)["verdict"] == expected[template]
