@@ -8,7 +8,7 @@ Obligations, numbered as in ``schemas/perturbed.v1.md``:
 2. the nominal system has the state's dimension and one forcing an atom, within the stated limits;
 3. lambda has dual norm at most 1;
 4. the dominant pieces end at ascending times, the last at the horizon, and name atoms;
-5. no trajectory leaves the tube within the horizon (speed bound);
+5. no trajectory leaves the tube within the horizon (by speeds and walls);
 6. on every cell of the tube ``||G_j(t, z) - (A~ z + b~_j(t))|| <= field_error`` for every atom, in
    the question's norm, by interval bounds;
 7. ``lower`` is at most ``lambda . y - sigma - field_error * I``: sigma the upper enclosure of the
@@ -39,7 +39,7 @@ from qreplace.claims.perturbed import NominalAtom, PerturbedClaim
 from qreplace.exact.affine_flow import adjoint_cells, cut_times, growth, precision
 from qreplace.exact.bernstein import bernstein
 from qreplace.exact.intervals import Box, cells, magnitude, range_on
-from qreplace.exact.polynomial import Polynomial, Terms, from_terms
+from qreplace.exact.polynomial import affine_form
 from qreplace.exact.roots import sqrt_bounds
 from qreplace.premises import Evidence
 from qreplace.question.dynamics import AffineProblem, ForcingOnPiece, PolynomialProblem
@@ -134,7 +134,7 @@ def _check_field_error(
 ) -> None:
     for field, atom in zip(problem.atoms, claim.atoms, strict=True):
         parts = [
-            component - affine_component(claim.matrix[i], atom, i)
+            component - affine_form(claim.matrix[i], [vector[i] for vector in atom.coefficients])
             for i, component in enumerate(field)
         ]
         used = [any(p.involves(v) for p in parts) for v in range(len(box))]
@@ -145,17 +145,6 @@ def _check_field_error(
             largest = norm_bounds(norm, _over(sizes, common), common)[1]
             within = largest <= claim.field_error
             require(within, "the field differs by more than its claimed error", "/field_error")  # 6
-
-
-def affine_component(row: Sequence[Fraction], atom: NominalAtom, index: int) -> Polynomial:
-    """``(A~ z + b~(t))_i`` in ``t, z_1 .. z_n``."""
-    arity = len(row) + 1
-    terms: Terms = {
-        tuple(int(k == column + 1) for k in range(arity)): x for column, x in enumerate(row)
-    }
-    for power, vector in enumerate(atom.coefficients):
-        terms[(power, *([0] * len(row)))] = vector[index]
-    return from_terms(terms)
 
 
 # --- the adjoint's length ----------------------------------------------------------------------

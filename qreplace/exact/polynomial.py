@@ -217,6 +217,17 @@ def total(polynomials: Iterable[Polynomial]) -> Polynomial:
     return from_terms(terms)
 
 
+def affine_form(row: Sequence[Fraction], by_power: Sequence[Fraction]) -> Polynomial:
+    """``row . z + sum_k by_power[k] t^k`` in time and ``len(row)`` coordinates."""
+    arity = len(row) + 1
+    terms: Terms = {
+        tuple(int(k == column + 1) for k in range(arity)): x for column, x in enumerate(row)
+    }
+    for order, value in enumerate(by_power):
+        terms[(order, *([0] * len(row)))] = value
+    return from_terms(terms)
+
+
 def lie_derivative(function: Polynomial, field: Sequence[Polynomial]) -> Polynomial:
     """``d_t v + grad v . G`` for ``v(t, z)`` and one polynomial a state coordinate."""
     along = (function.derivative(i + 1) * part for i, part in enumerate(field))

@@ -18,7 +18,7 @@ from qreplace.decision.levels import CERTIFIED
 from qreplace.decision.search import Search
 from qreplace.errors import Malformed, ProducerFailed, Rejected
 from qreplace.pipeline.engines import CHEAP, Limits, constants_for, engines_for
-from qreplace.pipeline.lifted import MAX_SCHEDULE_STEPS, Progress, lifted_claims, schedule_depths
+from qreplace.pipeline.lifted import Progress, lifted_claims, schedule_depths
 from qreplace.pipeline.worker import Task, run
 from qreplace.question.model import ComputedFloor, LiftedAffineSystem
 from qreplace.question.subject import Subject
@@ -215,8 +215,7 @@ class _Trial:
         open_depths = [
             depth
             for depth in schedule_depths(self.subject)
-            if depth <= MAX_SCHEDULE_STEPS
-            and not search.feasible_at(depth, self.bits, CERTIFIED)
+            if not search.feasible_at(depth, self.bits, CERTIFIED)
             and not search.impossible_at(depth, self.bits, CERTIFIED)
         ][:MAX_FINITE_DEPTHS]
         if not open_depths:

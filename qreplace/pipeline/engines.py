@@ -33,7 +33,7 @@ class Limits:
     """What a task may spend, and the depths it is about when it is a finite-depth one."""
 
     depths: tuple[int, ...] = ()
-    seconds: int | None = None
+    seconds: float | None = None
     megabytes: int | None = None
     nodes: int | None = None
 
@@ -105,25 +105,25 @@ def _relaxed_control(subject: Subject, bits: int, limits: Limits) -> Iterator[Cl
 def _hjb_sos(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     from qreplace.produce.hjb_sos import produce
 
-    yield produce(subject, bits, order=_order(subject), budget=_budget(limits))
+    yield produce(subject, bits, budget=_budget(limits))
 
 
 def _moment(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     from qreplace.produce.moment import hierarchy
 
-    yield from hierarchy(subject, bits, order=_order(subject), budget=_budget(limits))
+    yield from hierarchy(subject, bits, budget=_budget(limits))
 
 
 def _support(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     from qreplace.produce.support import produce
 
-    yield produce(subject, bits, order=_order(subject), budget=_budget(limits))
+    yield produce(subject, bits, budget=_budget(limits))
 
 
 def _compositional(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     from qreplace.produce.compositional import produce
 
-    yield produce(subject, bits, order=_order(subject), budget=_budget(limits))
+    yield produce(subject, bits, budget=_budget(limits))
 
 
 def _field_constants(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
@@ -160,12 +160,13 @@ def _lower_at_depths(subject: Subject, bits: int, limits: Limits) -> Iterator[Cl
 def _value_functions_at(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     """Discrete value functions, low orders first; a depth that is decided needs no higher one."""
     from qreplace.produce.hjb_sos import produce
+    from qreplace.produce.region_search import requested_order
 
     enough = _threshold(subject.question)
     pending = list(limits.depths[:DISCRETE_LIMIT])
     reasons: list[str] = []
     found = False
-    for order in range(1, (_order(subject) or DISCRETE_ORDER) + 1):
+    for order in range(1, (requested_order(subject) or DISCRETE_ORDER) + 1):
         for depth in tuple(pending):
             try:
                 claim = produce(subject, bits, order=order, depth=depth, budget=_budget(limits))
@@ -191,22 +192,13 @@ def _threshold(question: Question) -> Fraction | None:
 
 
 def _budget(limits: Limits) -> Budget:
-    """The budget of a semidefinite program: nodes are iterations of its solver.
-
-    It ends a little before the clock ends the process, so that it can say how far it came.
-    """
+    """The budget of a semidefinite program: nodes are iterations of its solver."""
     from qreplace.produce.sos_program import Budget
 
-    seconds = None if limits.seconds is None else 0.9 * limits.seconds
-    budget = Budget(seconds=seconds, iterations=limits.nodes)
+    budget = Budget(seconds=limits.seconds, iterations=limits.nodes)
     if limits.megabytes is None:
         return budget
     return replace(budget, megabytes=limits.megabytes)
-
-
-def _order(subject: Subject) -> int | None:
-    floor = subject.question.floor
-    return floor.order if isinstance(floor, ComputedFloor) else None
 
 
 TASKS: dict[str, Produce] = {

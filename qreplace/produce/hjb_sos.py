@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from qreplace.claims.hjb_sos import HjbSosClaim
 from qreplace.claims.sums_of_squares import NO_SQUARES, Combination, Squares
 from qreplace.exact.polynomial import ZERO, constant, variable
 from qreplace.exact.roots import sqrt_bounds
-from qreplace.produce.region_search import RegionSearch, requested_order, wanted_region
+from qreplace.produce.region_search import requested_order
 from qreplace.produce.regions import ProvedRegion
 from qreplace.produce.rounding import ExactSolution, exact_solution
-from qreplace.produce.sos_program import Budget, Clock, ParameterSet, Program, Solver
-from qreplace.produce.squared_error import error_parts, squared_distance
-from qreplace.produce.value_functions import Reach, require_flow_size, unit_of
+from qreplace.produce.sos_producer import DEFAULT_ORDER, SosProducer
+from qreplace.produce.sos_program import Budget, ParameterSet, Program, Solver
+from qreplace.produce.squared_error import ErrorParts, error_parts, squared_distance
+from qreplace.produce.value_functions import Reach, unit_of
 from qreplace.question.subject import Subject
 
-DEFAULT_ORDER = 2
 ROOT_BITS = 64
 
 
@@ -55,37 +56,13 @@ class Attempt:
     reach: Reach
 
 
-class HjbSosProducer:
-    """One problem, its regions found once, and what solver and exact repair cost."""
+class HjbSosProducer(SosProducer[Attempt]):
+    """Value functions of one problem, below the squared error in the question's norm."""
 
-    def __init__(
-        self,
-        subject: Subject,
-        bits: int,
-        *,
-        depth: int | None = None,
-        solver: Solver = "CLARABEL",
-        budget: Budget | None = None,
-    ) -> None:
-        self.problem = subject.polynomial(bits)
-        self.subject = subject.problem_digest(bits)
-        self.bits = bits
-        self.depth = depth
-        self.solver: Solver = solver
-        self.clock = Clock(budget or Budget())
-        self.parts = error_parts(subject.question.norm, self.problem.dimension)
-        wanted = wanted_region(subject)
-        self.regions = RegionSearch(self.problem, depth, wanted, self.clock, solver)
-
-    @property
-    def notes(self) -> list[str]:
-        """What was tried and did not work."""
-        return self.regions.notes
-
-    def best(self, order: int) -> Attempt:
-        """The best attempt of one order over the regions found; raises ``ProducerFailed``."""
-        require_flow_size(self.problem, order, self.depth, self.clock.budget)
-        return self.regions.best(lambda region: self.attempt(order, region))
+    @cached_property
+    def parts(self) -> ErrorParts:
+        """The squared error by coordinates or blocks, with the rule of their weights."""
+        return error_parts(self.norm, self.problem.dimension)
 
     def attempt(self, order: int, region: ProvedRegion) -> Attempt:
         """One programme, solved and repaired; raises ``ProducerFailed``."""

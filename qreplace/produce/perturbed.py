@@ -21,7 +21,7 @@ from qreplace.claims.region import BoxPart
 from qreplace.errors import ProducerFailed
 from qreplace.exact.affine_flow import MAX_GROWTH, adjoint_cells, cut_times, growth, precision
 from qreplace.exact.intervals import Interval, cells, magnitude, range_on
-from qreplace.exact.polynomial import Polynomial, Terms, from_terms
+from qreplace.exact.polynomial import Polynomial, affine_form
 from qreplace.exact.rational import round_down, round_up
 from qreplace.produce.affine_dynamics import lower_end, refined
 from qreplace.produce.float_flow import FloatFlow
@@ -246,23 +246,16 @@ def _field_error(
     box = ((Fraction(0), problem.horizon), *sides)
     largest = 0.0
     for field, atom in zip(problem.atoms, atoms, strict=True):
-        parts = [p - _affine_component(matrix[i], atom, i) for i, p in enumerate(field)]
+        parts = [
+            part - affine_form(matrix[i], [vector[i] for vector in atom.coefficients])
+            for i, part in enumerate(field)
+        ]
         used = [any(p.involves(v) for p in parts) for v in range(len(box))]
         counts = [n if use else 1 for n, use in zip(tube.cells, used, strict=True)]
         for cell in cells(box, counts):
             sizes = np.array([float(magnitude(range_on(part, cell))) for part in parts])
             largest = max(largest, float_norm(norm, sizes))
     return round_up(Fraction(largest * (1 + MARGIN)), ERROR_BITS)
-
-
-def _affine_component(row: Sequence[Fraction], atom: NominalAtom, index: int) -> Polynomial:
-    arity = len(row) + 1
-    terms: Terms = {
-        tuple(int(k == column + 1) for k in range(arity)): x for column, x in enumerate(row)
-    }
-    for power, vector in enumerate(atom.coefficients):
-        terms[(power, *([0] * len(row)))] = vector[index]
-    return from_terms(terms)
 
 
 def _adjoint_integral(

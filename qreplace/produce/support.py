@@ -17,14 +17,14 @@ from qreplace.claims.sums_of_squares import NO_SQUARES, Combination
 from qreplace.claims.support import SupportClaim
 from qreplace.exact.polynomial import ZERO, Polynomial, constant
 from qreplace.exact.rational import round_down
-from qreplace.produce.region_search import RegionSearch, requested_order, wanted_region
+from qreplace.produce.region_search import requested_order
 from qreplace.produce.regions import ProvedRegion
 from qreplace.produce.rounding import ExactSolution, exact_solution, group_norms
-from qreplace.produce.sos_program import Budget, Clock, ParameterSet, Program, Solver
+from qreplace.produce.sos_producer import DEFAULT_ORDER, SosProducer
+from qreplace.produce.sos_program import Budget, ParameterSet, Program, Solver
 from qreplace.produce.value_functions import (
     Reach,
     linear_functional,
-    require_flow_size,
     unit_of,
 )
 from qreplace.question.model import (
@@ -39,7 +39,6 @@ from qreplace.question.model import (
 from qreplace.question.norms import block_size
 from qreplace.question.subject import Subject
 
-DEFAULT_ORDER = 2
 LOWER_BITS = 64
 
 
@@ -70,37 +69,8 @@ class Attempt:
     solution: ExactSolution
 
 
-class SupportProducer:
-    """One problem, its regions found once, and what solver and exact repair cost."""
-
-    def __init__(
-        self,
-        subject: Subject,
-        bits: int,
-        *,
-        depth: int | None = None,
-        solver: Solver = "CLARABEL",
-        budget: Budget | None = None,
-    ) -> None:
-        self.problem = subject.polynomial(bits)
-        self.norm = subject.question.norm
-        self.subject = subject.problem_digest(bits)
-        self.bits = bits
-        self.depth = depth
-        self.solver: Solver = solver
-        self.clock = Clock(budget or Budget())
-        wanted = wanted_region(subject)
-        self.regions = RegionSearch(self.problem, depth, wanted, self.clock, solver)
-
-    @property
-    def notes(self) -> list[str]:
-        """What was tried and did not work."""
-        return self.regions.notes
-
-    def best(self, order: int) -> Attempt:
-        """The best attempt of one order over the regions found; raises ``ProducerFailed``."""
-        require_flow_size(self.problem, order, self.depth, self.clock.budget)
-        return self.regions.best(lambda region: self.attempt(order, region))
+class SupportProducer(SosProducer[Attempt]):
+    """Bounds of one functional of one problem; the functional is found with them."""
 
     def attempt(self, order: int, region: ProvedRegion) -> Attempt:
         """One programme, solved and repaired; raises ``ProducerFailed``."""

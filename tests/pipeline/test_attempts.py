@@ -196,6 +196,13 @@ def test_a_stopped_attempt_is_reported_and_not_complete() -> None:
     assert "time budget of 1 s ran out" in stopped[0].detail
 
 
+def test_a_producer_that_ends_itself_in_time_is_stopped_too() -> None:
+    """Its own clock runs a tenth ahead, so it says what stopped it, and the answer is not whole."""
+    limits = Limits((), 4, 4096)
+    answer = run(Subject(HARD, {}), Task("moment", 0, limits))
+    assert answer.spent == "the time budget of 4 s"
+
+
 def test_what_was_found_before_the_end_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lines of a child up to where it was cut; an unfinished line is dropped."""
     lines = b'{"claim": "one"}\n{"claim": "two"}\n{"cla'
