@@ -7,8 +7,8 @@ Obligations, numbered as in ``schemas/field_constants.v1.md``:
 
 1. the claim's subject is this question's problem at the claim's code, and the question holds atoms
    that depend on the state;
-2. ``tube`` is a box with its cells, ``reach`` a box inside it at least ``margin`` from its outside,
-   in the question's norm;
+2. ``tube`` is a box with its cells, ``reach`` a box inside it that holds the initial state, at
+   least ``margin`` from the tube's outside in the question's norm;
 3. no relaxed and no mixed Euler trajectory leaves ``reach`` within the horizon: by speeds or by the
    Lipschitz constant at every depth, by walls or by the growth rate for steps up to ``step_limit``
    (``question/reach.py``);
@@ -114,6 +114,9 @@ def _check_boxes(fields: Fields, norm: Norm, claim: FieldConstantsClaim) -> list
     _check_cells(fields, claim.tube)  # 2
     reach = _sides(claim.reach_lower, claim.reach_upper, fields.dimension, "/reach_lower")  # 2
     require(contains(tube, reach), "the reach is not inside the tube", "/reach_lower")  # 2
+    start = [(z, z) for z in fields.initial]
+    held = contains(reach, start)
+    require(held, "the initial state lies outside the reach", "/reach_lower")  # 2
     lengths = unit_lengths(norm, fields.dimension)
     gaps = (
         length * min(low - outer_low, outer_high - high)

@@ -33,7 +33,7 @@ from qreplace.check.affine_dynamics import (
 )
 from qreplace.check.bounds import ScopedBound, floor_bounds, require, require_subject
 from qreplace.check.functional import check_functional
-from qreplace.check.region import check_box
+from qreplace.check.region import MAX_SLICES, check_box
 from qreplace.claims.functional import Functional
 from qreplace.claims.perturbed import NominalAtom, PerturbedClaim
 from qreplace.exact.affine_flow import adjoint_cells, cut_times, growth, precision
@@ -51,9 +51,10 @@ from qreplace.question.model import (
     WeightedLinfNorm,
 )
 from qreplace.question.norms import block_size, norm_bounds
+from qreplace.question.reach import ROUNDS
 from qreplace.question.subject import Subject
 
-MAX_RANGES = 10_000
+MAX_RANGES = 20_000
 """Most interval bounds of single components."""
 MAX_BITS = 4096
 """Longest common denominator of the nominal system."""
@@ -68,7 +69,9 @@ def check(subject: Subject, claim: PerturbedClaim) -> tuple[ScopedBound, ...]:
     functional = check_functional(norm, claim.witness, problem.dimension)  # 3
     require_affordable(nominal, len(claim.dominant), "/matrix")  # 2
     check_dominant(nominal, claim.dominant)  # 4
-    number = math.prod(claim.tube.cells) * problem.dimension * len(problem.atoms)
+    components = problem.dimension * len(problem.atoms)
+    slices = ROUNDS * min(claim.tube.cells[0], MAX_SLICES) if claim.tube.cells else 0
+    number = (math.prod(claim.tube.cells) + slices) * components
     require(number <= MAX_RANGES, "the field error takes too long to bound", "/tube/cells")  # 2
     box = check_box(problem, claim.tube, "/tube")  # 5
     _check_field_error(norm, problem, claim, box)  # 6

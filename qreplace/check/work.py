@@ -16,13 +16,17 @@ from fractions import Fraction
 from typing import Any
 
 from qreplace.check.bounds import require
+from qreplace.check.region import MAX_SLICES
 from qreplace.claims.region import BoxPart, ImpliedPart, InvariantPart, Region
 from qreplace.claims.sums_of_squares import Combination, Gram, SumOfSquares
 from qreplace.errors import Malformed, Rejected
 from qreplace.exact.definite import QUICK_ROWS, is_shown_definite
 from qreplace.exact.polynomial import MAX_DEGREE, Polynomial
 from qreplace.question.dynamics import PolynomialProblem
+from qreplace.question.reach import ROUNDS
 
+RANGE_COST = 20
+"""What one term of an interval bound costs, in the unit of a product."""
 MAX_WORK = 300_000_000
 """Most work for one claim, in about microseconds of one core."""
 
@@ -120,10 +124,14 @@ class Work:
                 self.combination(part.combination, constraints)
 
     def box(self, problem: PolynomialProblem, part: BoxPart) -> None:
-        """The speed bound of every atom on the cells of a box."""
+        """The speed bound of every atom on the cells of a box, then its slices of time."""
+        terms = 0
         for field in problem.atoms:
             for component in field:
                 self.ranges(component, part.cells)
+                terms += len(component.exponents) + 1
+        slices = min(part.cells[0], MAX_SLICES) if part.cells else 1
+        self.products(slices * ROUNDS * RANGE_COST * (problem.dimension + 2) * terms)
 
     def ranges(self, polynomial: Polynomial, cells: Sequence[int]) -> None:
         """The range of a polynomial on the cells of a box, cut only along variables that occur."""

@@ -30,6 +30,8 @@ CELL_GROWTH = 2
 MAX_GROWTH = 512
 """Largest ``||A|| T``: beyond it neither a bracket nor a precision of this size is of use."""
 MAX_CELLS = 8192
+STEP_COST, ATOM_COST = 400, 100
+"""What a step, and an atom in it, cost beside their products."""
 MAX_WORK = 3 * 10**8
 """Most products of integers in one enclosure, about a minute."""
 MAX_FORCING_DEGREE = 32
@@ -142,12 +144,12 @@ def work(data: AffineData, cuts: int) -> int:
 
 
 def discrete_work(data: AffineData, depth: int) -> int:
-    """About how many products of integers ``depth`` Euler steps take."""
+    """About how many products of integers ``depth`` Euler steps take, their overhead included."""
     if data.matrix is None and constant_atoms(data) and 1 + data.rate * data.horizon / depth >= 0:
         return 1
     size = 1 if data.matrix is None else len(data.initial)
     degree = forcing_degree(data) + 1
-    return depth * (size * size + len(data.atoms) * size * degree)
+    return depth * (STEP_COST + size * size + len(data.atoms) * (ATOM_COST + size * degree))
 
 
 def precision(data: AffineData, depth: int = 0) -> int:

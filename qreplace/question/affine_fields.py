@@ -59,7 +59,12 @@ class AffineFields:
         matrix = 0 if self.problem.matrix is None else size * size
         paired = min(atoms, MAX_PAIRED_ATOMS)
         forced = size * times * (self._degree + 1) ** 2 * atoms * paired
-        return (matrix * (cells[0] + 16) + 16 * size * cells[0] + forced) // 8
+        total = (matrix * (cells[0] + 16) + 16 * size * cells[0] + forced) // 8
+        if not self.problem.breaks:
+            return total
+        # The hull of a slice looks at every piece that began before its end.
+        pieces = sum(len(atom) for atom in self.problem.atoms)
+        return total + cells[0] * pieces * size * (self._degree + 1) // 2
 
     # --- ranges ---------------------------------------------------------------------------------
 

@@ -49,8 +49,16 @@ class Walls:
 def reached(
     fields: Fields, slices: int, within: Sides | None = None, walls: Walls | None = None
 ) -> list[Interval] | None:
-    """A box with every state up to the horizon; ``None`` when none is found in ``within``."""
+    """A box with every state up to the horizon; ``None`` when none is found in ``within``.
+
+    The initial state has to be within, and on the inner side of every wall: from beyond one nothing
+    that a wall stops is known.
+    """
     box: list[Interval] = [(z, z) for z in fields.initial]
+    if within is not None and not contains(within, box):
+        return None
+    if any(_stopped(side, walls, index) != side for index, side in enumerate(box)):
+        return None
     step = fields.horizon / slices
     bits = _bits(fields.initial, within)
     for number in range(1, slices + 1):

@@ -232,6 +232,9 @@ def _rejected_boxes(case: Any) -> Iterator[Rejection]:
         ("all-cells", (10**9, 10**9)),
     ):
         yield case(f"fields-switch--{name}", tube(SWITCH, cells=cells), "/tube/cells", words)
+    away = changed(SWITCH, reach_lower=(TINY,))
+    lost = "the initial state lies outside the reach"
+    yield case("fields-switch--start-outside", away, "/reach_lower", lost)
     narrow = tube(SWITCH, upper=(Fraction(7, 8),))
     yield case("fields-switch--narrow", narrow, "/reach_lower", "the reach is not inside the tube")
     yield case(
@@ -271,7 +274,8 @@ def _rejected_reaches(case: Any) -> Iterator[Rejection]:
         subject=subject("fields-switch-started").problem_digest(0),
         reach_upper=(Fraction(1, 2),),
     )
-    yield case("fields-switch-started--outside", outside, place, words)
+    lost = "the initial state lies outside the reach"
+    yield case("fields-switch-started--outside", outside, place, lost)
     # (e^m - 1) / m with m = 5/12 is 1.2405..; the box goes no further than 1.24.
     near = changed(
         NEAR,
