@@ -52,7 +52,12 @@ class Study:
     @property
     def complete(self) -> bool:
         """Whether no budget cut an attempt short; an answer that one did is not for caching."""
-        return all(attempt.outcome != "stopped" for attempt in self.attempts)
+        return not self.cut_short
+
+    @property
+    def cut_short(self) -> list[Attempt]:
+        """The attempts that a budget ended."""
+        return [attempt for attempt in self.attempts if attempt.outcome == "stopped"]
 
     @property
     def verdict(self) -> str:
@@ -69,6 +74,7 @@ class Study:
         document = {k: v for k, v in self.decision.items() if k != "format"}
         document["bundle_sha256"] = self.bundle_sha256
         document["engine"] = __version__
+        document["reasons"] = [*document["reasons"], *map(_cut_short, self.cut_short)]
         document["attempts"] = [_attempt_document(attempt) for attempt in self.attempts]
         if document["plan"] is not None:
             document["plan"] = self._labelled_plan(document["plan"])
@@ -175,6 +181,11 @@ def _bundle(loaded: LoadedSpec, claims: Sequence[Claim], verdict: dict[str, Any]
 
 def _silent(stage: str, done: int, total: int) -> None:
     """No progress wanted."""
+
+
+def _cut_short(attempt: Attempt) -> str:
+    """Beside the decision's own reasons: more time or memory might say more."""
+    return f"the attempt {attempt.engine} was cut short: {attempt.detail}"
 
 
 def _attempt_document(attempt: Attempt) -> dict[str, Any]:

@@ -177,8 +177,11 @@ def _value_functions_at(subject: Subject, bits: int, limits: Limits) -> Iterator
             found = True
             if enough is not None and claim.lower > enough:
                 pending.remove(depth)
-    if not found and reasons:
-        raise ProducerFailed(reasons[0])
+    notes = [] if found else reasons[:1]
+    if len(limits.depths) > DISCRETE_LIMIT:
+        notes.append(f"value functions are formed at {DISCRETE_LIMIT} depths at most")
+    if notes:
+        raise ProducerFailed("; ".join(notes))
 
 
 def _threshold(question: Question) -> Fraction | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +14,13 @@ from lifted_questions import LINF, make_question
 
 from qreplace.claims import claim_kind, read_claim
 from qreplace.exact.document import sha256_hex
-from qreplace.pipeline import attempts, worker
+from qreplace.pipeline import attempts, decide, worker
 from qreplace.pipeline.attempts import Produced, attempt_budget, produce_claims
 from qreplace.pipeline.engines import TASKS, Limits, constants_for, engines_for
 from qreplace.pipeline.worker import Answer, Task, run
 from qreplace.question.model import ENGINES, ComputedFloor, DepthRange, Emulation, Question, Search
 from qreplace.question.subject import Subject
-from qreplace.spec import FloorBudget
+from qreplace.spec import FloorBudget, load_spec_bytes
 
 NO_BUDGET = FloorBudget(None, None, None)
 SWITCHED = [["-z1"], ["1 - z1"]]
@@ -187,6 +188,20 @@ def test_a_task_is_held_to_its_memory_budget() -> None:
     answer = run(Subject(HARD, {}), Task("moment", 0, Limits((), 120, 64)))
     assert "memory budget" in answer.spent
     assert not answer.claims
+
+
+def test_what_was_cut_short_is_among_the_reasons() -> None:
+    """The first screen says that a budget ended an attempt, the bundle does not know of clocks."""
+    example = Path(__file__).parents[2] / "examples" / "switched-scalar.yaml"
+    text = example.read_text("utf-8").replace("seconds: 60", "seconds: 1", 1)
+    study = decide(load_spec_bytes(text.encode(), name="s.yaml", base=None, media="yaml"))
+    document = study.document()
+    cut = [a for a in document["attempts"] if a["outcome"] == "stopped"]
+    named = [reason for reason in document["reasons"] if "was cut short" in reason]
+    assert cut
+    assert len(cut) == len(named)
+    assert not study.complete
+    assert study.decision["reasons"] == document["reasons"][: len(document["reasons"]) - len(cut)]
 
 
 def test_a_stopped_attempt_is_reported_and_not_complete() -> None:
