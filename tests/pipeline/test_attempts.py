@@ -20,7 +20,7 @@ from qreplace.pipeline.engines import TASKS, Limits, constants_for, engines_for
 from qreplace.pipeline.worker import Answer, Task, run
 from qreplace.question.model import ENGINES, ComputedFloor, DepthRange, Emulation, Question, Search
 from qreplace.question.subject import Subject
-from qreplace.spec import FloorBudget, load_spec_bytes
+from qreplace.spec import FloorBudget
 
 NO_BUDGET = FloorBudget(None, None, None)
 SWITCHED = [["-z1"], ["1 - z1"]]
@@ -190,11 +190,11 @@ def test_a_task_is_held_to_its_memory_budget() -> None:
     assert not answer.claims
 
 
-def test_what_was_cut_short_is_among_the_reasons() -> None:
+def test_what_was_cut_short_is_among_the_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first screen says that a budget ended an attempt, the bundle does not know of clocks."""
-    example = Path(__file__).parents[2] / "examples" / "switched-scalar.yaml"
-    text = example.read_text("utf-8").replace("seconds: 60", "seconds: 1", 1)
-    study = decide(load_spec_bytes(text.encode(), name="s.yaml", base=None, media="yaml"))
+    spent = Answer(spent="the time budget of 1 s", seconds=1.0)
+    monkeypatch.setattr(attempts, "run", lambda subject, task: spent)
+    study = decide(Path(__file__).parents[2] / "examples" / "switched-scalar.yaml")
     document = study.document()
     cut = [a for a in document["attempts"] if a["outcome"] == "stopped"]
     named = [reason for reason in document["reasons"] if "was cut short" in reason]
@@ -213,9 +213,10 @@ def test_a_stopped_attempt_is_reported_and_not_complete() -> None:
 
 def test_a_producer_that_ends_itself_in_time_is_stopped_too() -> None:
     """Its own clock runs a tenth ahead, so it says what stopped it, and the answer is not whole."""
-    limits = Limits((), 4, 4096)
-    answer = run(Subject(HARD, {}), Task("moment", 0, limits))
-    assert answer.spent == "the time budget of 4 s"
+    task = Task("moment", 0, Limits((), 4, 4096))
+    assert worker._cut_itself_short(Answer(seconds=3.7), task)
+    assert not worker._cut_itself_short(Answer(seconds=3.5), task)
+    assert not worker._cut_itself_short(Answer(seconds=1e9), Task("moment", 0))
 
 
 def test_what_was_found_before_the_end_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
