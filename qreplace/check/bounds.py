@@ -55,13 +55,14 @@ class ScopedBound:
     """One side of one quantity, recomputed by a checker, with everything it is true about.
 
     ``quantity``: ``relaxed_floor`` is E_inf, ``ideal_error`` is E_D in exact execution,
-    ``executed_error`` is E_D as declared to run. ``subject`` is the digest of the problem it was
+    ``executed_error`` is E_D as declared to run, ``comparator_error`` that of a comparator given as
+    a map (T1.2). ``subject`` is the digest of the problem it was
     proved for; it fixes norm, horizon, target, witnesses and dictionary. ``domain`` says whether it
     holds on the witnesses or on every input. ``covers`` says whether a lower bound speaks about
     every schedule, or an upper bound about one.
     """
 
-    quantity: Literal["relaxed_floor", "ideal_error", "executed_error"]
+    quantity: Literal["relaxed_floor", "ideal_error", "executed_error", "comparator_error"]
     side: Literal["lower", "upper"]
     value: Fraction
     objective: Literal["endpoint", "path"]

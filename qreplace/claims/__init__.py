@@ -10,14 +10,18 @@ from typing import Any
 from qreplace.claims.affine_dynamics import AffineDynamicsClaim
 from qreplace.claims.affine_lp import AffineLPClaim
 from qreplace.claims.compositional import CompositionalClaim
+from qreplace.claims.count_minimum import CountMinimumClaim
 from qreplace.claims.field_constants import FieldConstantsClaim
 from qreplace.claims.frozen import FrozenClaim
 from qreplace.claims.hjb_sos import HjbSosClaim
+from qreplace.claims.net_floor import NetFloorClaim
 from qreplace.claims.observable import ObservableClaim
 from qreplace.claims.operator_norm import OperatorNormClaim
 from qreplace.claims.perturbed import PerturbedClaim
+from qreplace.claims.pwa_supremum import PwaSupremumClaim
 from qreplace.claims.relaxed_control import RelaxedControlClaim
 from qreplace.claims.schedule_error import ScheduleErrorClaim
+from qreplace.claims.schedule_minimum import ScheduleMinimumClaim
 from qreplace.claims.support import SupportClaim
 from qreplace.errors import Malformed
 from qreplace.exact.codec import decode, encode
@@ -36,6 +40,10 @@ Claim = (
     | RelaxedControlClaim
     | OperatorNormClaim
     | FieldConstantsClaim
+    | PwaSupremumClaim
+    | ScheduleMinimumClaim
+    | CountMinimumClaim
+    | NetFloorClaim
 )
 
 KINDS: dict[str, type[Claim]] = {
@@ -51,6 +59,10 @@ KINDS: dict[str, type[Claim]] = {
     "relaxed_control": RelaxedControlClaim,
     "operator_norm": OperatorNormClaim,
     "field_constants": FieldConstantsClaim,
+    "pwa_supremum": PwaSupremumClaim,
+    "schedule_minimum": ScheduleMinimumClaim,
+    "count_minimum": CountMinimumClaim,
+    "net_floor": NetFloorClaim,
 }
 
 MAX_CLAIM_BYTES = 32 * 1024 * 1024

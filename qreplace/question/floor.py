@@ -22,6 +22,7 @@ Engine = Literal[
     "support",
     "observable",
     "relaxed_control",
+    "net_floor",
 ]
 """What may be asked to bracket a floor; ``auto`` tries those that apply, cheapest first."""
 

@@ -18,6 +18,7 @@ from typing import Literal
 from qreplace.errors import Malformed
 from qreplace.exact.codec import decode, encode
 from qreplace.exact.document import canonical_bytes, read_json, sha256_hex
+from qreplace.premises import Premise
 from qreplace.question.execution import (
     DeclaredTube,
     DepthRule,
@@ -58,11 +59,25 @@ from qreplace.question.floor import (
 from qreplace.question.objective import (
     AccuracyMatching,
     Behavioural,
+    Comparator,
     Domain,
     Emulation,
     FullDomain,
     Objective,
     WitnessDomain,
+)
+from qreplace.question.piecewise import (
+    Activation,
+    BallRegion,
+    BoxRegion,
+    InputRegion,
+    NetworkTarget,
+    PolygonRegion,
+    PolytopeRegion,
+    PwaAtom,
+    PwaMapData,
+    PwaSystem,
+    ScheduleTarget,
 )
 from qreplace.question.search import (
     MAX_DEPTH,
@@ -119,14 +134,18 @@ __all__ = [
     "MAX_GRID_RANGES",
     "MAX_POLYNOMIAL_DIMENSION",
     "AccuracyMatching",
+    "Activation",
     "AffineDynamicsSystem",
     "Array",
     "Atom",
+    "BallRegion",
     "Behavioural",
     "BlockL2Norm",
     "BoundedVariationSynthesis",
+    "BoxRegion",
     "Certificate",
     "CodesMetadata",
+    "Comparator",
     "ComputedFloor",
     "ComputedSynthesis",
     "ConstantSynthesis",
@@ -154,6 +173,7 @@ __all__ = [
     "Growth",
     "HoelderSynthesis",
     "InlineArray",
+    "InputRegion",
     "L1Norm",
     "L2Norm",
     "LiftedAffineSystem",
@@ -163,20 +183,27 @@ __all__ = [
     "ListedDictionary",
     "Metadata",
     "MetadataCode",
+    "NetworkTarget",
     "NoMetadata",
     "NoRouting",
     "Norm",
     "Objective",
     "Overflow",
+    "PolygonRegion",
     "PolynomialAtom",
     "PolynomialSystem",
+    "PolytopeRegion",
     "PrescribedRouting",
+    "PwaAtom",
+    "PwaMapData",
+    "PwaSystem",
     "QuantizedExecution",
     "QuantizedLinearAtom",
     "Question",
     "RouteEvent",
     "Routing",
     "Saturating",
+    "ScheduleTarget",
     "Search",
     "StateDependentRouting",
     "StoredArray",
@@ -261,7 +288,9 @@ def _check_consistency(question: Question) -> None:
     """Contradictions between blocks that no single block can see."""
     if question.horizon <= 0:
         raise Malformed("the horizon is positive", pointer="/horizon")
-    if isinstance(question.domain, FullDomain) and not maximum_over_inputs(question.norm):
+    piecewise = isinstance(question.system, PwaSystem)
+    over_inputs = piecewise or maximum_over_inputs(question.norm)
+    if isinstance(question.domain, FullDomain) and not over_inputs:
         raise Malformed(
             f"the {question.norm.kind} norm is not a maximum over inputs, so witnesses say nothing "
             "about the full domain",
@@ -285,6 +314,9 @@ def _check_consistency(question: Question) -> None:
         _check_lifted(question)
     elif isinstance(question.system, (AffineDynamicsSystem, PolynomialSystem)):
         _check_dynamic(question, question.system)
+    elif isinstance(question.system, PwaSystem):
+        _check_piecewise(question, question.system)
+    _check_comparator(question)
     if isinstance(question.floor, ComputedFloor):
         _check_floor(question, question.floor)
 
@@ -339,13 +371,48 @@ def _check_dynamic(question: Question, system: AffineDynamicsSystem | Polynomial
                 )
 
 
+def _check_piecewise(question: Question, system: PwaSystem) -> None:
+    """Target, comparator and atoms are piecewise-affine maps of the inputs (theory T8)."""
+    if not isinstance(question.target, (ScheduleTarget, NetworkTarget)):
+        raise Malformed("a piecewise-affine system needs a map as its target", pointer="/target")
+    if question.synthesis is not None and not isinstance(question.synthesis, ComputedSynthesis):
+        raise Malformed(
+            "a piecewise-affine system determines its own constants", pointer="/synthesis"
+        )
+    if question.scope != "endpoint":
+        raise Malformed("piecewise-affine maps are compared at their endpoints", pointer="/scope")
+    if isinstance(question.domain, FullDomain) and system.region is None:
+        raise Malformed("a full domain needs the region of the inputs", pointer="/system/region")
+    if isinstance(question.domain, WitnessDomain) and question.domain.inputs is None:
+        raise Malformed("needed the witness inputs", pointer="/domain/inputs")
+    for dictionary in (question.dictionary, *question.codes.values()):
+        for index, atom in enumerate(getattr(dictionary, "atoms", (None,))):
+            if not isinstance(atom, PwaAtom):
+                raise Malformed(
+                    "a piecewise-affine system has piecewise-affine atoms",
+                    pointer=f"/dictionary/atoms/{index}",
+                )
+
+
+def _check_comparator(question: Question) -> None:
+    objective = question.objective
+    if not isinstance(objective, AccuracyMatching) or isinstance(objective.comparator, Premise):
+        return
+    if not isinstance(question.system, PwaSystem):
+        raise Malformed(
+            "a comparator given as a map belongs to a piecewise-affine system",
+            pointer="/objective/comparator",
+        )
+
+
 def _check_atoms(question: Question, plain: tuple[type, ...]) -> None:
     """Target and atoms are vectors (``plain``), or maps of the witnesses."""
     linear = isinstance(question.target, LinearTarget)
     dictionaries = [question.dictionary, *question.codes.values()]
     for dictionary in dictionaries:
         for index, atom in enumerate(getattr(dictionary, "atoms", ())):
-            if isinstance(atom, PolynomialAtom) or linear == isinstance(atom, plain):
+            other = isinstance(atom, (PolynomialAtom, PwaAtom))
+            if other or linear == isinstance(atom, plain):
                 raise Malformed(
                     "target and atoms are both vectors or both maps of the witnesses",
                     pointer=f"/dictionary/atoms/{index}",
@@ -363,6 +430,7 @@ ENGINES: dict[str, tuple[str, ...]] = {
         "auto", "observable", "perturbed", "relaxed_control", "support", "hjb_sos", "moment",
         "compositional",
     ),
+    "pwa": ("auto", "net_floor", "affine_dynamics", "observable"),
     "declared": (),
 }  # fmt: skip
 """The floor engines that apply to each kind of system."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from qreplace.premises import Premise
+from qreplace.question.piecewise import NetworkTarget, ScheduleTarget
 from qreplace.question.terms import Array
 
 
@@ -18,12 +19,19 @@ class Emulation:
     tolerance: Fraction
 
 
+Comparator = Premise | ScheduleTarget | NetworkTarget
+
+
 @dataclass(frozen=True, slots=True)
 class AccuracyMatching:
-    """T1.2: error to a common reference at most the comparator's own, known as an interval."""
+    """T1.2: error to a common reference at most the comparator's own.
+
+    The comparator is its error as a declared interval, or, for piecewise-affine questions, the map
+    itself, whose error is bracketed by checked claims.
+    """
 
     kind: Literal["accuracy_matching"]
-    comparator: Premise
+    comparator: Comparator
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from qreplace.question.dynamics import (
     as_polynomial,
 )
 from qreplace.question.model import (
+    AccuracyMatching,
     AffineDynamicsSystem,
     Array,
     Atom,
@@ -35,14 +36,19 @@ from qreplace.question.model import (
     LiftedAffineSystem,
     LinearTarget,
     ListedDictionary,
+    NetworkTarget,
     PolynomialAtom,
     PolynomialSystem,
+    PwaAtom,
+    PwaSystem,
     Question,
+    ScheduleTarget,
     VectorAtom,
     VectorTarget,
     WeightedL1Norm,
     WeightedLinfNorm,
 )
+from qreplace.question.piecewise_problem import Former, PwaProblem
 
 WEIGHT_BITS = 32
 """Weights and their total below this many bits are combined packed: schedules always are."""
@@ -130,6 +136,7 @@ class Subject:
         self._problems: dict[int, LiftedProblem] = {}
         self._affine: dict[int, AffineProblem] = {}
         self._polynomial: dict[int, PolynomialProblem] = {}
+        self._piecewise: dict[int, PwaProblem] = {}
         self._digests: dict[int, str] = {}
         self._arrays: dict[Array, ExactArray] = {}
 
@@ -141,18 +148,20 @@ class Subject:
         """
         question = self.question
         if bits not in self._digests:
-            self._digests[bits] = _digest(
-                {
-                    "type": "qreplace/problem/v1",
-                    "horizon": encode(question.horizon),
-                    "norm": encode(question.norm),
-                    "inputs": encode(question.domain.inputs),
-                    "initial": encode(question.initial),
-                    "system": encode(question.system),
-                    "target": encode(question.target),
-                    "dictionary": encode(question.dictionary_for(bits)),
-                }
-            )
+            document = {
+                "type": "qreplace/problem/v1",
+                "horizon": encode(question.horizon),
+                "norm": encode(question.norm),
+                "inputs": encode(question.domain.inputs),
+                "initial": encode(question.initial),
+                "system": encode(question.system),
+                "target": encode(question.target),
+                "dictionary": encode(question.dictionary_for(bits)),
+            }
+            if isinstance(question.system, PwaSystem):
+                document["domain"] = question.domain.kind
+                document["comparator"] = encode(self._comparator)
+            self._digests[bits] = _digest(document)
         return self._digests[bits]
 
     def execution_digest(self, bits: int) -> str:
@@ -181,7 +190,7 @@ class Subject:
     def dimension(self, bits: int) -> int:
         """The dimension of the state."""
         system = self.question.system
-        if isinstance(system, (DeclaredSystem, PolynomialSystem)):
+        if isinstance(system, (DeclaredSystem, PolynomialSystem, PwaSystem)):
             return system.dimension
         if isinstance(system, AffineDynamicsSystem):
             return self.affine(bits).dimension
@@ -200,6 +209,50 @@ class Subject:
         if key not in self._polynomial:
             self._polynomial[key] = self._form_polynomial(bits)
         return self._polynomial[key]
+
+    def piecewise(self, bits: int) -> PwaProblem:
+        """The piecewise-affine maps at ``bits`` metadata bits (theory T8)."""
+        key = bits if bits in self.question.codes else -1
+        if key not in self._piecewise:
+            self._piecewise[key] = self._form_piecewise(self.question.dictionary_for(bits))
+        return self._piecewise[key]
+
+    @property
+    def _comparator(self) -> ScheduleTarget | NetworkTarget | None:
+        """The comparator of an accuracy-matching objective where it is given as a map."""
+        objective = self.question.objective
+        if not isinstance(objective, AccuracyMatching):
+            return None
+        given = objective.comparator
+        return given if isinstance(given, (ScheduleTarget, NetworkTarget)) else None
+
+    def _form_piecewise(self, dictionary: Any) -> PwaProblem:
+        question = self.question
+        system, target = question.system, question.target
+        if (
+            not isinstance(system, PwaSystem)
+            or not isinstance(dictionary, ListedDictionary)
+            or not isinstance(target, (ScheduleTarget, NetworkTarget))
+        ):
+            raise InputError("this question holds no piecewise-affine maps")
+        self._check_norm(system.dimension, 0)
+        initial = self._initial(system.dimension)
+        form = Former(self.array, system.inputs, system.dimension, initial)
+        comparator = self._comparator
+        return PwaProblem(
+            inputs=system.inputs,
+            dimension=system.dimension,
+            horizon=question.horizon,
+            fields=form.fields(dictionary.atoms, "the dictionary"),
+            initial=form.initial,
+            initial_unit=form.initial_unit,
+            target=form.given_map(target, question.horizon, "the target"),
+            comparator=None
+            if comparator is None
+            else form.given_map(comparator, question.horizon, "the comparator"),
+            region=None if system.region is None else form.region(system.region),
+            witnesses=form.witnesses(question.domain.inputs),
+        )
 
     def _form_polynomial(self, bits: int) -> PolynomialProblem:
         question = self.question
@@ -340,7 +393,7 @@ class Subject:
         what = f"atom {index}"
         if isinstance(atom, VectorAtom):
             column = self.array(atom.values, what)
-        elif isinstance(atom, (ForcingAtom, PolynomialAtom)):
+        elif isinstance(atom, (ForcingAtom, PolynomialAtom, PwaAtom)):
             raise InputError(f"{what} depends on time or on the state")
         elif atom.kind == "linear_map":
             weights = self.array(atom.weights, what)

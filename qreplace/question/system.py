@@ -9,6 +9,7 @@ from typing import Literal
 
 from qreplace.errors import Malformed
 from qreplace.exact.polynomial import MAX_VARIABLES, Polynomial
+from qreplace.question.piecewise import NetworkTarget, PwaAtom, PwaSystem, ScheduleTarget
 from qreplace.question.terms import Array
 
 MAX_ATOMS = 4096
@@ -55,7 +56,7 @@ class PolynomialSystem:
             raise Malformed(f"a polynomial system has 1 to {MAX_POLYNOMIAL_DIMENSION} coordinates")
 
 
-System = LiftedAffineSystem | AffineDynamicsSystem | PolynomialSystem | DeclaredSystem
+System = LiftedAffineSystem | AffineDynamicsSystem | PolynomialSystem | PwaSystem | DeclaredSystem
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class DeclaredTarget:
     name: str
 
 
-Target = VectorTarget | LinearTarget | DeclaredTarget
+Target = VectorTarget | LinearTarget | ScheduleTarget | NetworkTarget | DeclaredTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class PolynomialAtom:
     field: tuple[Polynomial, ...]
 
 
-Atom = VectorAtom | LinearAtom | QuantizedLinearAtom | ForcingAtom | PolynomialAtom
+Atom = VectorAtom | LinearAtom | QuantizedLinearAtom | ForcingAtom | PolynomialAtom | PwaAtom
 
 
 @dataclass(frozen=True, slots=True)
