@@ -11,10 +11,13 @@ from qreplace.claims import Claim, claim_kind
 from qreplace.claims.affine_dynamics import AffineDynamicsClaim
 from qreplace.claims.affine_lp import AffineLPClaim
 from qreplace.claims.compositional import CompositionalClaim
+from qreplace.claims.count_minimum import CountMinimumClaim
 from qreplace.claims.functional import SparseVector
 from qreplace.claims.hjb_sos import HjbSosClaim
+from qreplace.claims.net_floor import NetFloorClaim
 from qreplace.claims.observable import ObservableClaim
 from qreplace.claims.perturbed import PerturbedClaim
+from qreplace.claims.pwa_supremum import PwaSupremumClaim, ScheduleMap
 from qreplace.claims.relaxed_control import (
     ControlPiece,
     PureSchedule,
@@ -22,6 +25,7 @@ from qreplace.claims.relaxed_control import (
     RelaxedControlClaim,
 )
 from qreplace.claims.schedule_error import ScheduleErrorClaim
+from qreplace.claims.schedule_minimum import ScheduleMinimumClaim
 from qreplace.claims.support import SupportClaim
 from qreplace.decision.controls import cell_averages, dense, mean_weights, rounding_rule
 from qreplace.decision.schedules import chairman_schedule, counts_of, rounded_counts
@@ -34,6 +38,7 @@ from qreplace.question.model import (
     LinearTarget,
     ListedDictionary,
     PolynomialSystem,
+    PwaSystem,
 )
 from qreplace.question.norms import norm_bounds
 from qreplace.question.subject import Subject
@@ -73,6 +78,8 @@ def plan(
         chosen = _lifted_choice(subject, own, depth, bits)
     elif isinstance(question.system, (AffineDynamicsSystem, PolynomialSystem)):
         chosen = _dynamic_choice(own, dictionary.atom_count, depth, question.horizon, rounding)
+    elif isinstance(question.system, PwaSystem):
+        chosen = _piecewise_choice(own, dictionary.atom_count, depth)
     else:
         chosen = None
     if chosen is None:
@@ -195,6 +202,22 @@ def _tightest_control(claims: Sequence[Claim]) -> tuple[Fraction, Sequence[Contr
     return min(found, key=lambda entry: entry[0], default=None)
 
 
+def _piecewise_choice(claims: Sequence[Claim], atoms: int, depth: int) -> _Choice | None:
+    """The schedule of this depth whose largest error is known to be smallest (theory T8.2)."""
+    found = [
+        (claim.upper, claim.map.schedule)
+        for claim in claims
+        if isinstance(claim, PwaSupremumClaim)
+        and isinstance(claim.map, ScheduleMap)
+        and claim.upper is not None
+        and len(claim.map.schedule) == depth
+    ]
+    if not found:
+        return None
+    error, schedule = min(found)
+    return _Choice(None, counts_of(schedule, atoms), list(schedule), CLAIMED_ORDER, error)
+
+
 # --- what stands in the way ----------------------------------------------------------------------
 
 
@@ -248,8 +271,14 @@ LowerClaim = (
     | CompositionalClaim
     | SupportClaim
     | ObservableClaim
+    | NetFloorClaim
+    | ScheduleMinimumClaim
+    | CountMinimumClaim
 )
 LOWER_CLAIMS = get_args(LowerClaim)
+WITHOUT_FUNCTIONAL = (
+    HjbSosClaim, CompositionalClaim, NetFloorClaim, ScheduleMinimumClaim, CountMinimumClaim,
+)  # fmt: skip
 NO_FUNCTIONAL = SparseVector(Fraction(1), (), ())
 
 
@@ -261,7 +290,7 @@ def _functional(claim: LowerClaim) -> SparseVector:
     """The dual functional; without entries where the claim has none."""
     if isinstance(claim, AffineLPClaim):
         return claim.dual
-    if isinstance(claim, (HjbSosClaim, CompositionalClaim)):
+    if isinstance(claim, WITHOUT_FUNCTIONAL):
         return NO_FUNCTIONAL
     return claim.witness.vector
 

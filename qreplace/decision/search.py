@@ -19,6 +19,7 @@ from qreplace.decision.routes import (
     routes,
     with_bits,
 )
+from qreplace.floor.bracket import comparator_interval
 from qreplace.premises import Evidence, Premise, weakest
 from qreplace.question.model import (
     AccuracyMatching,
@@ -61,13 +62,16 @@ class Search:
         self._routes: dict[tuple[int, Level], list[Route]] = {}
         self._usable: dict[tuple[int, Level, str], list[Route]] = {}
         self._admitted: dict[tuple[int, Level, str], list[Route]] = {}
-        self.threshold = _threshold(self.question)
+        self.comparator = comparator_interval(subject, self.bounds)
+        """Checked ends of the error of a comparator that is given as a map."""
+        self.threshold = self._threshold()
         self.objective_premises = _objective_premises(self.question)
         self.objective_evidence: Evidence | None = (
             weakest([premise.evidence for premise in self.objective_premises.values()])
             if self.objective_premises
             else None
         )
+        """The label of the declared premises that the threshold rests on, if any."""
         self.cost = Prices(self.question).at
         self._slack: dict[Route, Fraction | None] = {}
         metadata = self.question.metadata
@@ -144,6 +148,19 @@ class Search:
             if any(self.admitted(bits, level, "upper") for bits in self.easiest)
             or any(self.admitted(bits, level, "lower") for bits in self.hardest)
         ]
+
+    def _threshold(self) -> Threshold:
+        """Theory T1: feasibility takes the comparator's lower end, impossibility its upper end."""
+        objective = self.question.objective
+        if isinstance(objective, AccuracyMatching):
+            given = objective.comparator
+            if isinstance(given, Premise):
+                return Threshold(given.lower, given.upper, False)
+            lower, upper = (None if end is None else end.value for end in self.comparator)
+            return Threshold(lower or Fraction(0), upper, False)
+        if isinstance(objective, Behavioural):
+            return Threshold(_allowance(objective), None, True)
+        return Threshold(objective.tolerance, objective.tolerance, False)
 
     # --- the study ------------------------------------------------------------------------------
 
@@ -271,20 +288,10 @@ def _better(side: str, value: Fraction, best: Fraction) -> bool:
     return value < best if side == "upper" else value > best
 
 
-def _threshold(question: Question) -> Threshold:
-    """Theory T1: feasibility takes the comparator's lower end, impossibility its upper end."""
-    objective = question.objective
-    if isinstance(objective, AccuracyMatching):
-        return Threshold(objective.comparator.lower, objective.comparator.upper, False)
-    if isinstance(objective, Behavioural):
-        return Threshold(_allowance(objective), None, True)
-    return Threshold(objective.tolerance, objective.tolerance, False)
-
-
 def _objective_premises(question: Question) -> dict[str, Premise]:
     """The premises that the threshold rests on; a tolerance is simply part of what is asked."""
     objective = question.objective
-    if isinstance(objective, AccuracyMatching):
+    if isinstance(objective, AccuracyMatching) and isinstance(objective.comparator, Premise):
         return {"comparator": objective.comparator}
     if isinstance(objective, Behavioural):
         return {"margin": objective.margin, "readout": objective.readout}

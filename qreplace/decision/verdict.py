@@ -173,6 +173,7 @@ def _evidence(search: Search, outcome: _Outcome) -> tuple[Evidence, list[str]]:
     labels = [route.evidence for route in outcome.support]
     if search.objective_evidence is not None:
         labels.append(search.objective_evidence)
+    labels.extend(end.evidence for end in search.comparator if end is not None)
     for route in outcome.support:
         names.update(route.declared)
     return weakest(labels), sorted(names)

@@ -12,8 +12,9 @@ from qreplace.decision.names import Verdict
 from qreplace.decision.routes import PROBE_END, Route, upper_routes
 from qreplace.exact.rational import decimal_text
 from qreplace.floor.bracket import Bracket, End, bracket
-from qreplace.premises import Absent, Evidence
+from qreplace.premises import Absent, Evidence, Premise
 from qreplace.question.model import (
+    AccuracyMatching,
     BoundedVariationSynthesis,
     ExactExecution,
     FullDomain,
@@ -55,6 +56,14 @@ NOT_SHOWN_BY_KIND = {
     "and nothing about the error by itself",
     "field_constants": "field_constants: constants of the ideal fields on the claim's tube; "
     "nothing outside it, and nothing about fields as a kernel computes them",
+    "pwa_supremum": "pwa_supremum: the largest error of this one map over its inputs; not that "
+    "another schedule is no better, and nothing about inputs outside the region",
+    "schedule_minimum": "schedule_minimum: no schedule of that one depth comes closer; nothing "
+    "about other depths, and not that a search finds the best one",
+    "count_minimum": "count_minimum: no counts of that one depth come closer on the witnesses; "
+    "nothing about other depths or about inputs between the witnesses",
+    "net_floor": "net_floor: ends that pay for the steps of time and the net of inputs; most of "
+    "their distance may be the method's, and no schedule of finite depth is bounded by it",
 }
 """What a certificate of each kind does not show: its line of QR Table 8."""
 
@@ -118,6 +127,8 @@ _UPPER = {
     "frozen": "the error of the frozen state",
     "affine_dynamics": "the floor's upper end",
     "relaxed_control": "the error of its control",
+    "pwa_supremum": "the largest error of its schedule",
+    "net_floor": "the floor's upper end",
     "declared": "the declared floor",
 }
 _LOWER = {
@@ -129,6 +140,9 @@ _LOWER = {
     "compositional": "the blocks' value functions, less the coupling, show",
     "support": "a bound of one functional shows",
     "observable": "what no schedule can change shows",
+    "schedule_minimum": "a bound of every schedule shows",
+    "count_minimum": "a bound of every choice of counts shows",
+    "net_floor": "every control on the net shows",
     "declared": "the declared floor is at least",
 }
 
@@ -186,6 +200,7 @@ def unresolved_reasons(search: Search) -> list[str]:
     closest = search.closest()
     bounded = any(end.side == "upper" for end in ends)
     found = [f"missing: {reason}" for reason in _missing(search, bits, bounded=bounded)]
+    found.extend(_open_comparator(search))
     if not bounded:
         found.append("there is no upper end: request a floor engine or declare a bracket")
     place = _place_of_floor(search, bracket(ends, certified=False), reached=closest is not None)
@@ -198,6 +213,16 @@ def unresolved_reasons(search: Search) -> list[str]:
             f"{decimal_text(search.threshold.feasible, up=False)} would be needed"
         )
     return found or ["nothing that was declared or checked decides the question"]
+
+
+def _open_comparator(search: Search) -> list[str]:
+    """Which checked ends the error of a comparator given as a map still lacks."""
+    objective = search.question.objective
+    if not isinstance(objective, AccuracyMatching) or isinstance(objective.comparator, Premise):
+        return []
+    sides = ("lower", "upper")
+    lacking = [s for s, end in zip(sides, search.comparator, strict=True) if end is None]
+    return [f"the comparator's own error has no checked {side} end" for side in lacking]
 
 
 def _missing(search: Search, bits: int, *, bounded: bool) -> list[str]:

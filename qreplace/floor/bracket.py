@@ -55,6 +55,8 @@ def ends_at(subject: Subject, bits: int, bounds: Sequence[ScopedBound]) -> list[
         wanted = executed if bound.quantity == "executed_error" else problem
         if bound.subject != wanted or (bound.side == "lower" and bound.covers != "every_schedule"):
             continue
+        if bound.quantity == "comparator_error":
+            continue
         ends.append(
             End(
                 quantity=bound.quantity,
@@ -105,6 +107,33 @@ def _declared_ends(subject: Subject, bits: int) -> list[End]:
     if block.upper is not None and own:
         ends.append(end("upper", block.upper))
     return [e for e in ends if e.evidence is not Evidence.UNAVAILABLE]
+
+
+def comparator_interval(
+    subject: Subject, bounds: Sequence[ScopedBound]
+) -> tuple[ScopedBound | None, ScopedBound | None]:
+    """The tightest checked ends of the comparator's own error (theory T1.2).
+
+    A lower end on witnesses holds on the full domain; an upper end speaks of its own domain only.
+    Raises ``Contradiction`` when checked ends cross.
+    """
+    asked = subject.question.domain.kind
+    own = [
+        bound
+        for bound in bounds
+        if bound.quantity == "comparator_error"
+        and bound.subject == subject.problem_digest(bound.code)
+    ]
+    lowers = [b for b in own if b.side == "lower" and b.domain in ("witnesses", asked)]
+    uppers = [b for b in own if b.side == "upper" and b.domain == asked]
+    lower = max(lowers, key=lambda bound: bound.value, default=None)
+    upper = min(uppers, key=lambda bound: bound.value, default=None)
+    if lower is not None and upper is not None and lower.value > upper.value:
+        raise Contradiction(
+            f"a checked lower end {format_rational(lower.value)} of the comparator's error exceeds "
+            f"a checked upper end {format_rational(upper.value)}"
+        )
+    return lower, upper
 
 
 def bracket(ends: Sequence[End], *, certified: bool) -> Bracket:

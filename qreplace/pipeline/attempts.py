@@ -17,10 +17,17 @@ from qreplace.claims import Claim, claim_digest, read_claim
 from qreplace.decision.levels import CERTIFIED
 from qreplace.decision.search import Search
 from qreplace.errors import Malformed, ProducerFailed, Rejected
+from qreplace.exact.rational import format_rational
 from qreplace.pipeline.engines import CHEAP, Limits, constants_for, engines_for
 from qreplace.pipeline.lifted import Progress, lifted_claims, schedule_depths
 from qreplace.pipeline.worker import Task, run
-from qreplace.question.model import ComputedFloor, LiftedAffineSystem
+from qreplace.premises import Premise
+from qreplace.question.model import (
+    AccuracyMatching,
+    ComputedFloor,
+    LiftedAffineSystem,
+    PwaSystem,
+)
 from qreplace.question.subject import Subject
 from qreplace.report.context import Attempt, Outcome
 from qreplace.spec import FloorBudget
@@ -120,7 +127,9 @@ def produce_claims(subject: Subject, budget: FloorBudget, progress: Progress) ->
         if isinstance(question.system, LiftedAffineSystem):
             _lifted(subject, bits, produced, progress)
         else:
-            _Trial(subject, question.floor, bits, budget, produced, progress).run()
+            piecewise = isinstance(question.system, PwaSystem)
+            trial = _PiecewiseTrial if piecewise else _Trial
+            trial(subject, question.floor, bits, budget, produced, progress).run()
     _drop_surpassed(produced)
     return produced
 
@@ -188,7 +197,15 @@ class _Trial:
     def _try(self, name: str, depths: Sequence[int] = ()) -> None:
         """Run one task and keep what the checkers accept."""
         budget = self.budget
-        limits = Limits(tuple(depths), budget.seconds, budget.megabytes, budget.nodes)
+        threshold = Search(self.subject, self.produced.bounds).threshold
+        limits = Limits(
+            tuple(depths),
+            budget.seconds,
+            budget.megabytes,
+            budget.nodes,
+            format_rational(threshold.feasible),
+            None if threshold.impossible is None else format_rational(threshold.impossible),
+        )
         answer = run(self.subject, Task(name, self.bits, limits))
         accepted: list[Claim] = []
         problems = [answer.failed] if answer.failed else []
@@ -227,6 +244,45 @@ class _Trial:
         missed = [d for d in open_depths if not met or d < met[0]]
         if missed:
             self._try("lower_at_depths", missed)
+
+
+class _PiecewiseTrial(_Trial):
+    """The attempts on a piecewise-affine system: single depths first, floors only if they matter.
+
+    A floor says nothing that decides a small depth (theory T11.1), and brackets of a nonlinear one
+    are wide; the largest error of a schedule and the least over all schedules decide small depths.
+    """
+
+    def run(self) -> None:
+        """The comparator's own error, then single depths, then the floor."""
+        engines = engines_for(self.subject.question, self.floor.engine)
+        stages = ("finite depths", *engines)
+        self.progress("comparator", 0, len(stages) + 1)
+        if self._has_comparator():
+            self._try("comparator")
+        self._finite_depths()
+        for done, engine in enumerate(engines, start=1):
+            self.progress(engine, done, len(stages) + 1)
+            reason = self._every_depth_decided() if self.floor.engine == "auto" else ""
+            reason = reason or ("" if engine in CHEAP else self._decided())
+            if reason:
+                self.produced.record(engine, self.bits, "not_tried", reason, 0.0)
+            else:
+                self._try(engine)
+        self.progress("finite depths", len(stages) + 1, len(stages) + 1)
+
+    def _has_comparator(self) -> bool:
+        objective = self.subject.question.objective
+        given = isinstance(objective, AccuracyMatching)
+        return given and not isinstance(objective.comparator, Premise)
+
+    def _every_depth_decided(self) -> str:
+        search = Search(self.subject, self.produced.bounds)
+        if search.cheapest_feasible(CERTIFIED) is not None:
+            return "a searched depth already meets the tolerance"
+        if search.impossible_everywhere(CERTIFIED) is not None:
+            return "every searched depth is already excluded"
+        return ""
 
 
 def _ends(bounds: Sequence[Checked], *, floor: bool) -> tuple[Fraction | None, Fraction | None]:

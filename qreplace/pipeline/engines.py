@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from qreplace.claims import Claim
 from qreplace.errors import ProducerFailed
 from qreplace.question.model import (
-    AccuracyMatching,
     AffineDynamicsSystem,
     ComputedFloor,
-    Emulation,
     L2Norm,
     PolynomialSystem,
+    PwaAtom,
+    PwaSystem,
     Question,
 )
 from qreplace.question.subject import Subject
@@ -30,12 +30,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a task may spend, and the depths it is about when it is a finite-depth one."""
+    """What a task may spend, and the depths it is about when it is a finite-depth one.
+
+    ``meets`` and ``exceeds`` are the errors, as exact text, up to which a depth is feasible and
+    beyond which it is impossible: a task may stop once one of them is decided.
+    """
 
     depths: tuple[int, ...] = ()
     seconds: float | None = None
     megabytes: int | None = None
     nodes: int | None = None
+    meets: str | None = None
+    exceeds: str | None = None
 
 
 Produce = Callable[[Subject, int, Limits], Iterator[Claim]]
@@ -58,6 +64,8 @@ def engines_for(question: Question, engine: str) -> tuple[str, ...]:
         return ("affine_lp",)
     if system.kind == "affine_dynamics":
         return ("observable", "affine_dynamics")
+    if system.kind == "pwa":
+        return _piecewise_engines(question)
     tried = ["observable", "relaxed_control", "perturbed"]
     small = isinstance(system, PolynomialSystem) and system.dimension <= 6
     if small:
@@ -67,9 +75,20 @@ def engines_for(question: Question, engine: str) -> tuple[str, ...]:
     return tuple(tried)
 
 
+def _piecewise_engines(question: Question) -> tuple[str, ...]:
+    """Atoms that do not read the state make affine dynamics on the witnesses (theory T7.2)."""
+    atoms = getattr(question.dictionary, "atoms", ())
+    lifted = question.domain.inputs is not None and all(
+        isinstance(atom, PwaAtom) and atom.state_weights is None for atom in atoms
+    )
+    return ("observable", "affine_dynamics", "net_floor") if lifted else ("net_floor",)
+
+
 def constants_for(question: Question) -> tuple[str, ...]:
     """What is tried for the constants of a dynamic system: cheap, and every radius rests on it."""
     system = question.system
+    if isinstance(system, PwaSystem):
+        return ()  # recomputed from the atoms by the radii themselves
     coupled = isinstance(system, AffineDynamicsSystem) and system.matrix is not None
     if coupled and isinstance(question.norm, L2Norm):
         return ("field_constants", "operator_norm")
@@ -139,7 +158,12 @@ def _operator_norm(subject: Subject, bits: int, limits: Limits) -> Iterator[Clai
 
 
 def _schedules(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
-    """A good pure schedule at each depth (theory T7.8)."""
+    """A good pure schedule at each depth (theory T7.8, T8.2)."""
+    if isinstance(subject.question.system, PwaSystem):
+        from qreplace.pipeline.piecewise import suprema
+
+        yield from suprema(subject, bits, limits)
+        return
     from qreplace.produce.pure_schedules import produce_schedule
 
     for depth in limits.depths:
@@ -147,7 +171,14 @@ def _schedules(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
 
 
 def _lower_at_depths(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
-    """Lower ends of E_D itself (theory T3.6): by support function, or by value function."""
+    """Lower ends of E_D itself (theory T3.6, T8.4): over all schedules, by support function, or by
+    value function.
+    """
+    if isinstance(subject.question.system, PwaSystem):
+        from qreplace.pipeline.piecewise import minima
+
+        yield from minima(subject, bits, limits)
+        return
     if subject.question.system.kind == "affine_dynamics":
         from qreplace.produce.affine_dynamics import produce_at_depth
 
@@ -162,7 +193,7 @@ def _value_functions_at(subject: Subject, bits: int, limits: Limits) -> Iterator
     from qreplace.produce.hjb_sos import produce
     from qreplace.produce.region_search import requested_order
 
-    enough = _threshold(subject.question)
+    enough = None if limits.exceeds is None else Fraction(limits.exceeds)
     pending = list(limits.depths[:DISCRETE_LIMIT])
     reasons: list[str] = []
     found = False
@@ -184,14 +215,16 @@ def _value_functions_at(subject: Subject, bits: int, limits: Limits) -> Iterator
         raise ProducerFailed("; ".join(notes))
 
 
-def _threshold(question: Question) -> Fraction | None:
-    """What an error must exceed to be impossible; ``None`` where nothing is (theory T1)."""
-    objective = question.objective
-    if isinstance(objective, Emulation):
-        return objective.tolerance
-    if isinstance(objective, AccuracyMatching):
-        return objective.comparator.upper
-    return None
+def _comparator(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    from qreplace.pipeline.piecewise import comparator
+
+    yield from comparator(subject, bits, limits)
+
+
+def _net_floor(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    from qreplace.pipeline.piecewise import net_floor
+
+    yield from net_floor(subject, bits, limits)
 
 
 def _budget(limits: Limits) -> Budget:
@@ -217,4 +250,6 @@ TASKS: dict[str, Produce] = {
     "operator_norm": _operator_norm,
     "schedules": _schedules,
     "lower_at_depths": _lower_at_depths,
+    "comparator": _comparator,
+    "net_floor": _net_floor,
 }

@@ -8,14 +8,24 @@ from qreplace.claims import Claim
 from qreplace.claims.affine_dynamics import AffineDynamicsClaim
 from qreplace.claims.affine_lp import AffineLPClaim
 from qreplace.claims.compositional import Block, CompositionalClaim
+from qreplace.claims.count_minimum import CountMinimumClaim
 from qreplace.claims.field_constants import FieldConstantsClaim
 from qreplace.claims.frozen import FrozenClaim
 from qreplace.claims.hjb_sos import HjbSosClaim
+from qreplace.claims.net_floor import NetFloorClaim
 from qreplace.claims.observable import ObservableClaim
 from qreplace.claims.operator_norm import OperatorNormClaim
 from qreplace.claims.perturbed import PerturbedClaim
+from qreplace.claims.pwa_supremum import (
+    BoxCover,
+    CellCover,
+    PwaSupremumClaim,
+    ScheduleMap,
+    WitnessCover,
+)
 from qreplace.claims.relaxed_control import PureSchedule, RelaxedControlClaim
 from qreplace.claims.schedule_error import ScheduleErrorClaim
+from qreplace.claims.schedule_minimum import BRANCH, ScheduleMinimumClaim
 from qreplace.claims.support import SupportClaim
 from qreplace.report.context import ReportContext
 from qreplace.report.decimals import at_least, at_most
@@ -38,7 +48,7 @@ def about(claim: Claim | None, context: ReportContext) -> tuple[int, str]:
 
 def at_single_depth(claim: Claim | None) -> bool:
     """Whether a claim speaks about one schedule, one depth or one execution, not about E_inf."""
-    if isinstance(claim, (ScheduleErrorClaim, FrozenClaim)):
+    if isinstance(claim, (ScheduleErrorClaim, FrozenClaim, PwaSupremumClaim)):
         return True
     if isinstance(claim, RelaxedControlClaim):
         return isinstance(claim.control, PureSchedule)
@@ -76,6 +86,17 @@ def _words(claim: Claim, context: ReportContext) -> tuple[int, str]:
             return claim.index, _operator_norm(claim)
         case FieldConstantsClaim():
             return 0, _constants(claim)
+        case PwaSupremumClaim():
+            return _supremum(claim)
+        case ScheduleMinimumClaim():
+            leaves = sum(entry != BRANCH for entry in claim.tree)
+            shown = f"{counted(leaves, 'prefix', 'prefixes')} at {_points(len(claim.points))}"
+            return _at(claim.depth, f"every schedule, {shown},")
+        case CountMinimumClaim():
+            parts = sum(entry.kind != "split" for entry in claim.tree)
+            return _at(claim.depth, f"every choice of counts, {counted(parts, 'part')},")
+        case NetFloorClaim():
+            return 0, _net(claim)
 
 
 def _at(depth: int | None, words: str) -> tuple[int, str]:
@@ -109,6 +130,35 @@ def _operator_norm(claim: OperatorNormClaim) -> str:
     }[claim.matrix]
     how = {"definite": "definiteness", "products": "row and column sums"}[claim.method]
     return f"l2 norm of {matrix}: at most {at_most(claim.value)} (by {how})"
+
+
+def _supremum(claim: PwaSupremumClaim) -> tuple[int, str]:
+    """The map, and over what its error is the largest."""
+    cover = claim.cover
+    where = "at one input"
+    if isinstance(cover, CellCover):
+        where = f"over {counted(len(cover.cells), 'cell')}"
+    elif isinstance(cover, BoxCover):
+        where = f"over {counted(cover.splits.count(-1), 'box', 'boxes')}"
+    elif isinstance(cover, WitnessCover):
+        where = "over every witness"
+    if not isinstance(claim.map, ScheduleMap):
+        return 0, f"the comparator {where}"
+    return _at(len(claim.map.schedule), f"one schedule {where}")
+
+
+def _net(claim: NetFloorClaim) -> str:
+    parts = []
+    if claim.below is not None:
+        points = _points(len(claim.below.points))
+        parts.append(f"every control over {counted(claim.below.steps, 'step')} at {points}")
+    if claim.above is not None:
+        parts.append(f"one control over {counted(len(claim.above.weights), 'step')}")
+    return f"{'; '.join(parts)}, {LIMIT}"
+
+
+def _points(count: int) -> str:
+    return counted(count, "input")
 
 
 def _constants(claim: FieldConstantsClaim) -> str:

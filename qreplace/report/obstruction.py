@@ -33,6 +33,12 @@ _BARRED = {
     "below the squared error, so its value at the start bounds every error from below.",
     "compositional": "A value function for each block bounds its share of the squared error from "
     "below; what the coupling between blocks could undo is already paid for.",
+    "schedule_minimum": "For every prefix of a schedule there is an input at which all its "
+    "continuations miss the target.",
+    "count_minimum": "Every choice of counts is cut off from the target, part after part, by a "
+    "linear functional.",
+    "net_floor": "For every control, cut into short steps, there is an input at which it misses "
+    "the target; what the cutting could cost is already paid for.",
 }
 
 

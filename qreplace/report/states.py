@@ -7,8 +7,9 @@ import math
 from qreplace.exact.polynomial_text import state_names as plain_names
 from qreplace.question.model import (
     DeclaredSystem,
-    DeclaredTarget,
+    LinearTarget,
     PolynomialSystem,
+    PwaSystem,
     Question,
     VectorTarget,
 )
@@ -30,11 +31,11 @@ def state_names(context: ReportContext) -> tuple[str, ...]:
 def state_dimension(question: Question) -> int:
     """The number of coordinates as the shapes in the question say it; 0 where they do not."""
     system, target = question.system, question.target
-    if isinstance(system, (DeclaredSystem, PolynomialSystem)):
+    if isinstance(system, (DeclaredSystem, PolynomialSystem, PwaSystem)):
         return system.dimension
-    if isinstance(target, DeclaredTarget):
-        return 0
     if isinstance(target, VectorTarget):
         return math.prod(target.values.shape)
+    if not isinstance(target, LinearTarget):
+        return 0
     inputs = question.domain.inputs
     return target.weights.shape[0] * inputs.shape[0] if inputs is not None else 0

@@ -100,6 +100,10 @@ ENDS = {
     "relaxed_control": "the error of one control",
     "operator_norm": "the operator norm",
     "field_constants": "the field’s constants",
+    "pwa_supremum": "the largest error of one map",
+    "schedule_minimum": "the least error of any schedule",
+    "count_minimum": "the least error of any counts",
+    "net_floor": "the floor on a net of inputs",
     "declared": "the declared floor",
 }
 """What an end of a bracket is about, by the kind of claim behind it."""
@@ -117,6 +121,10 @@ CLAIMS = {
     "frozen": "rounding freezes the state",
     "field_constants": "constants of the field",
     "operator_norm": "operator norm of a matrix",
+    "pwa_supremum": "largest error of one piecewise-affine map",
+    "schedule_minimum": "least error over all schedules of one depth",
+    "count_minimum": "least error over all counts of one depth",
+    "net_floor": "floor of piecewise-affine controls on a net of inputs",
 }
 
 ENGINES = {
@@ -124,6 +132,7 @@ ENGINES = {
     "moment": "floor by moments, made exact as a value function",
     "schedules": "pure schedules at single depths",
     "lower_at_depths": "lower ends at single depths",
+    "comparator": "the comparator’s own largest error",
 }
 """What was tried, by the engine's name."""
 
@@ -155,6 +164,10 @@ SHORT_NOT_SHOWN = {
     "relaxed_control:": "that no better control exists",
     "operator_norm:": "that the norm is attained",
     "field_constants:": "the field outside its tube",
+    "pwa_supremum:": "inputs outside the region",
+    "schedule_minimum:": "that a search finds the best schedule",
+    "count_minimum:": "other depths than those counted",
+    "net_floor:": "how much of the bracket is the method’s",
 }
 """The first screen's version of what is not shown, by how the full sentence starts."""
 
