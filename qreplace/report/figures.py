@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from qreplace.report.context import ReportContext
+from qreplace.report.field_figure import draw_fields
+from qreplace.report.field_plot import field_plot
 from qreplace.report.frontier_figure import draw_frontier
 from qreplace.report.interval_figure import draw_interval
 from qreplace.report.one_state_figure import draw_one_state
@@ -55,7 +57,8 @@ def draw(document: dict[str, Any], context: ReportContext | None = None) -> dict
     """``figures/interval`` and ``figures/frontier``, each as ``.svg`` and ``.png``.
 
     With the context of a system of one or two states, whose claims hold a value function, a
-    functional or a control, ``figures/states`` too.
+    functional or a control, ``figures/states`` too; with claims about maps of one or two inputs,
+    ``figures/fields``.
     """
     data = plot_data(document)
     drawings: list[tuple[str, Draw, str, str]] = [
@@ -66,6 +69,10 @@ def draw(document: dict[str, Any], context: ReportContext | None = None) -> dict
     if states is not None:
         fill = draw_one_state if len(states.names) == 1 else draw_two_states
         drawings.append(("states", partial(fill, drawn=states), "The states' paths", states.words))
+    fields = field_plot(document, context) if context is not None else None
+    if fields is not None:
+        title = "The error over the inputs"
+        drawings.append(("fields", partial(draw_fields, drawn=fields), title, fields.words))
     files: dict[str, bytes] = {}
     with _LOCK:
         for name, fill_axes, title, words in drawings:
