@@ -20,6 +20,7 @@ from qreplace.question.model import (
     FullDomain,
     NoMetadata,
     NoRouting,
+    PwaSystem,
     QuantizedExecution,
     Question,
     Unbounded,
@@ -57,7 +58,7 @@ NOT_SHOWN_BY_KIND = {
     "field_constants": "field_constants: constants of the ideal fields on the claim's tube; "
     "nothing outside it, and nothing about fields as a kernel computes them",
     "pwa_supremum": "pwa_supremum: the largest error of this one map over its inputs; not that "
-    "another schedule is no better, and nothing about inputs outside the region",
+    "another schedule is no better",
     "schedule_minimum": "schedule_minimum: no schedule of that one depth comes closer; nothing "
     "about other depths, and not that a search finds the best one",
     "count_minimum": "count_minimum: no counts of that one depth come closer on the witnesses; "
@@ -103,6 +104,8 @@ def not_shown(question: Question, claims: Sequence[Claim], verdict: str) -> list
     found = [NOT_SHOWN_BY_KIND[kind] for kind in kinds]
     if question.domain.kind == "witnesses":
         found.append("domain: the verdict is about the named witnesses, not about every input")
+    elif isinstance(question.system, PwaSystem):
+        found.append("domain: the verdict is about the inputs of the declared region, not others")
     elif isinstance(question.domain, FullDomain) and question.domain.covering is None:
         found.append(
             "domain: no covering remainder is declared, so witness upper ends do not count"

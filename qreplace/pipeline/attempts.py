@@ -273,8 +273,9 @@ class _PiecewiseTrial(_Trial):
 
     def _has_comparator(self) -> bool:
         objective = self.subject.question.objective
-        given = isinstance(objective, AccuracyMatching)
-        return given and not isinstance(objective.comparator, Premise)
+        return isinstance(objective, AccuracyMatching) and not isinstance(
+            objective.comparator, Premise
+        )
 
     def _every_depth_decided(self) -> str:
         search = Search(self.subject, self.produced.bounds)

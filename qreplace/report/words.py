@@ -148,6 +148,7 @@ OUTCOMES = {
 SHORT_NOT_SHOWN = {
     "domain: the verdict is about the named witnesses": "other inputs than the witnesses",
     "domain: no covering remainder": "what happens between the witnesses",
+    "domain: the verdict is about the inputs of": "inputs outside the region",
     "execution:": "rounding, overflow and kernels",
     "impossibility is about": "other libraries and targets",
     "feasibility is an error bound": "task accuracy and speed",
@@ -164,7 +165,7 @@ SHORT_NOT_SHOWN = {
     "relaxed_control:": "that no better control exists",
     "operator_norm:": "that the norm is attained",
     "field_constants:": "the field outside its tube",
-    "pwa_supremum:": "inputs outside the region",
+    "pwa_supremum:": "that no other schedule is better",
     "schedule_minimum:": "that a search finds the best schedule",
     "count_minimum:": "other depths than those counted",
     "net_floor:": "how much of the bracket is the method’s",
