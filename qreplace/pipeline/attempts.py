@@ -18,6 +18,7 @@ from qreplace.decision.levels import CERTIFIED
 from qreplace.decision.search import Search
 from qreplace.errors import Malformed, ProducerFailed, Rejected
 from qreplace.exact.rational import format_rational
+from qreplace.pipeline.counts import count_claims
 from qreplace.pipeline.engines import CHEAP, Limits, constants_for, engines_for
 from qreplace.pipeline.lifted import Progress, lifted_claims, schedule_depths
 from qreplace.pipeline.worker import Task, run
@@ -125,7 +126,7 @@ def produce_claims(subject: Subject, budget: FloorBudget, progress: Progress) ->
         return produced
     for bits in sorted(question.codes) or list(question.search.metadata_bits[:1]):
         if isinstance(question.system, LiftedAffineSystem):
-            _lifted(subject, bits, produced, progress)
+            _lifted(subject, bits, budget, produced, progress)
         else:
             piecewise = isinstance(question.system, PwaSystem)
             trial = _PiecewiseTrial if piecewise else _Trial
@@ -134,7 +135,9 @@ def produce_claims(subject: Subject, budget: FloorBudget, progress: Progress) ->
     return produced
 
 
-def _lifted(subject: Subject, bits: int, produced: Produced, progress: Progress) -> None:
+def _lifted(
+    subject: Subject, bits: int, budget: FloorBudget, produced: Produced, progress: Progress
+) -> None:
     """Lifted systems are quick: produced in this process."""
     started = time.monotonic()
     try:
@@ -146,6 +149,23 @@ def _lifted(subject: Subject, bits: int, produced: Produced, progress: Progress)
     for claim in claims:
         produced.accept(subject, claim)
     produced.record("affine_lp", bits, "kept", "", time.monotonic() - started, claims)
+    started = time.monotonic()
+    found = count_claims(
+        subject,
+        bits,
+        claims,
+        produced.bounds,
+        progress,
+        nodes=budget.nodes,
+        seconds=budget.seconds,
+    )
+    if found is not None:
+        for claim in found.claims:
+            produced.accept(subject, claim)
+        seconds = time.monotonic() - started
+        produced.record(
+            "count_minimum", bits, found.outcome, found.detail, seconds, found.claims, floor=False
+        )
 
 
 class _Trial:
@@ -311,7 +331,7 @@ def _drop_surpassed(produced: Produced) -> None:
                 kept.add(digest)
                 continue
             scope = (bound.quantity, bound.side, bound.objective, bound.domain, bound.depths,
-                     bound.subject, bound.evidence)  # fmt: skip
+                     bound.subject, bound.covers, bound.evidence)  # fmt: skip
             value = bound.value if bound.side == "upper" else -bound.value
             if scope not in best or value < best[scope][0]:
                 best[scope] = value, digest
