@@ -5,7 +5,15 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("startup", "declared", "bracket", "real_example", "affine_bracket", "value_functions")
+NAMES = (
+    "startup",
+    "declared",
+    "bracket",
+    "real_example",
+    "affine_bracket",
+    "value_functions",
+    "piecewise_cells",
+)
 
 
 def main() -> None:

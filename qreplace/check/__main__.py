@@ -221,7 +221,9 @@ _QUANTITIES = {
     "relaxed_floor": "the structural floor",
     "ideal_error": "the ideal error",
     "executed_error": "the executed error",
+    "comparator_error": "the comparator's error",
 }
+_OF_ONE_MAP = {"ideal_error": "the largest error of one schedule"}
 
 
 def _bounds_text(bounds: Sequence[ScopedBound], question: Question) -> str:
@@ -229,15 +231,19 @@ def _bounds_text(bounds: Sequence[ScopedBound], question: Question) -> str:
     lowers = [bound.value for bound in bounds if bound.side == "lower"]
     uppers = [bound.value for bound in bounds if bound.side == "upper"]
     text = _QUANTITIES[bounds[0].quantity]
+    if any(b.side == "lower" and b.covers == "one_schedule" for b in bounds):
+        # Other schedules may do better: nothing is said about the least error at a depth.
+        text = _OF_ONE_MAP.get(bounds[0].quantity, text)
     if lowers:
         text += f" is at least {decimal_text(max(lowers), up=False)}"
     if uppers:
         joint = " and" if lowers else " is"
         text += f"{joint} at most {decimal_text(min(uppers), up=True)}"
     first, last = bounds[0].depths.first, bounds[0].depths.last
-    if bounds[0].quantity != "relaxed_floor":
+    if bounds[0].quantity not in ("relaxed_floor", "comparator_error"):
         text += f" at depth {first}" if first == last else f" at every depth from {first} on"
-    return f"{text}, {question.norm.kind} norm, on the {bounds[0].domain}"
+    where = "full domain" if bounds[0].domain == "full" else bounds[0].domain
+    return f"{text}, {question.norm.kind} norm, on the {where}"
 
 
 _CONSTANTS = {

@@ -60,8 +60,7 @@ MAX_DEPTH_BITS = 64
 def check(subject: Subject, claim: AffineDynamicsClaim) -> tuple[ScopedBound, ...]:
     """The ends that the claim proves; raises ``Rejected``."""
     require_subject(subject, claim.subject, claim.code)  # 1
-    problem = subject.affine(claim.code)
-    norm = subject.question.norm
+    problem, norm = subject.affine_floor(claim.code)
     functional = check_functional(norm, claim.witness, problem.dimension)  # 2
     require_affordable(problem, len(claim.dominant) + len(claim.control))  # 3
     if claim.depth is not None:

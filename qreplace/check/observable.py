@@ -43,12 +43,13 @@ MAX_BITS = 4096
 def check(subject: Subject, claim: ObservableClaim) -> tuple[ScopedBound, ...]:
     """The lower end that the claim proves; raises ``Rejected``."""
     require_subject(subject, claim.subject, claim.code)  # 1
-    polynomial = isinstance(subject.question.system, PolynomialSystem)
-    problem: AffineProblem | PolynomialProblem = (
-        subject.polynomial(claim.code) if polynomial else subject.affine(claim.code)
-    )
+    problem: AffineProblem | PolynomialProblem
+    if isinstance(subject.question.system, PolynomialSystem):
+        problem, norm = subject.polynomial(claim.code), subject.question.norm
+    else:
+        problem, norm = subject.affine_floor(claim.code)
     _check_shapes(claim, problem.dimension)  # 2
-    check_functional(subject.question.norm, claim.witness, problem.dimension)  # 3
+    check_functional(norm, claim.witness, problem.dimension)  # 3
     witness = dense(claim.witness.vector, problem.dimension)
     combined = [
         sum(map(mul, claim.combination, column), Fraction(0))

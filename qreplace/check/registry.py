@@ -9,14 +9,18 @@ from qreplace.check import (
     affine_dynamics,
     affine_lp,
     compositional,
+    count_minimum,
     field_constants,
     frozen,
     hjb_sos,
+    net_floor,
     observable,
     operator_norm,
     perturbed,
+    pwa_supremum,
     relaxed_control,
     schedule_error,
+    schedule_minimum,
     support,
 )
 from qreplace.check.bounds import Checked
@@ -36,6 +40,10 @@ CHECKERS: dict[str, Callable[[Subject, Any], tuple[Checked, ...]]] = {
     "relaxed_control": relaxed_control.check,
     "operator_norm": operator_norm.check,
     "field_constants": field_constants.check,
+    "pwa_supremum": pwa_supremum.check,
+    "count_minimum": count_minimum.check,
+    "schedule_minimum": schedule_minimum.check,
+    "net_floor": net_floor.check,
 }
 
 

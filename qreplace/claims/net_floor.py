@@ -6,36 +6,44 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-HALVE = -1
-NEXT = -2
+
+@dataclass(frozen=True, slots=True)
+class NetFunctional:
+    """A functional of the outputs at some inputs: ``values[i]`` weighs those at ``points[i]``."""
+
+    points: tuple[int, ...]
+    values: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NetLower:
-    """Every relaxed control misses the target on the net by at least ``distance``.
+    """Every relaxed control misses the target at some of the ``points`` by at least ``distance``.
 
-    Over mixed Euler steps, ``steps`` of them. ``tree`` in preorder: ``HALVE`` halves the simplex of
-    controls of the present step along its longest edge (the half with the lower vertex first),
-    ``NEXT`` goes on to the next step, a number names the input of ``points`` at which every control
-    that is left misses by at least ``distance``.
+    Over ``steps`` mixed steps. ``tree`` in preorder: a negative number ``-1 - k`` halves the
+    simplex of controls of step k along its longest edge (the half with the edge's lower vertex
+    first), any other names the functional that separates the target from every control of the
+    cells left.
     """
 
     steps: int
     points: tuple[tuple[Fraction, ...], ...]
+    functionals: tuple[NetFunctional, ...]
     distance: Fraction
     tree: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NetUpper:
-    """One control, ``weights[k]`` over its steps of equal length, and its error on the net.
+    """One control and its largest error on the net.
 
-    ``points`` are the net: every input lies within ``radius`` of one of them.
+    ``weights[k]`` are the control's on the k-th of as many intervals of equal length; each takes
+    ``repeats`` mixed steps. The net are the middles of ``cells[i]`` equal parts of the region's box
+    along each input, without those that miss the region; with no ``cells``, the witnesses.
     """
 
     weights: tuple[tuple[Fraction, ...], ...]
-    points: tuple[tuple[Fraction, ...], ...]
-    radius: Fraction
+    repeats: int
+    cells: tuple[int, ...]
     distance: Fraction
 
 

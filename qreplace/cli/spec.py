@@ -11,7 +11,7 @@ import typer
 
 from qreplace.errors import InputError
 
-TEMPLATES = ("affine", "linear", "dynamics", "polynomial", "declared")
+TEMPLATES = ("affine", "linear", "dynamics", "polynomial", "piecewise", "declared")
 
 
 def init(

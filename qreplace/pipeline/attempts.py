@@ -38,7 +38,7 @@ DEFAULT_SECONDS = 300
 DEFAULT_MEGABYTES = 8192
 NARROW = Fraction(1, 10**9)
 """A bracket this narrow, relative to its upper end, needs no further engine."""
-FINITE_DEPTH_TASKS = ("schedules", "lower_at_depths")
+FINITE_DEPTH_TASKS = ("schedules", "lower_at_depths", "comparator")
 MAX_FINITE_DEPTHS = 24
 """Depths at which finite-depth claims are asked for beside the radii."""
 

@@ -1,7 +1,7 @@
 """Exact searches at the depths that a floor and good schedules leave open (theory T7.13).
 
-State-independent atoms reach ``B n / D`` with integer counts n, so a depth is decided by cutting off
-every choice of counts, or by one that serves. What ends a search is a number of boxes; the time
+State-independent atoms reach ``B n / D`` with integer counts n, so a depth is decided by cutting
+off every choice of counts, or by one that serves. What ends a search is a number of boxes; the time
 limit is there for safety.
 """
 
@@ -25,7 +25,7 @@ from qreplace.pipeline.lifted import MAX_SCHEDULE_STEPS, Progress
 from qreplace.premises import Evidence
 from qreplace.question.subject import Subject
 
-MAX_DEPTHS = 24
+MAX_DEPTHS = 64
 """At most this many open depths are searched, the shallowest ones."""
 LOOKED_AT = 512
 """So many depths of the grid are looked at for open ones."""
@@ -80,7 +80,8 @@ def count_claims(
     wanted = list(islice(open_depths(subject, bits, proved), MAX_DEPTHS))
     if not wanted:
         return None
-    starts = {sum(c.counts): c.counts for c in claims if _is_schedule(c, bits)}
+    schedules = (c for c in claims if isinstance(c, ScheduleErrorClaim) and c.code == bits)
+    starts = {sum(schedule.counts): schedule.counts for schedule in schedules}
     run = _Run(subject, bits, proved, ALL_NODES if nodes is None else nodes)
     deadline = time.monotonic() + min(SECONDS, SECONDS if seconds is None else seconds)
     failure = ""
@@ -96,10 +97,6 @@ def count_claims(
     return run.result(len(wanted), failure)
 
 
-def _is_schedule(claim: Claim, bits: int) -> bool:
-    return isinstance(claim, ScheduleErrorClaim) and claim.code == bits
-
-
 class _Run:
     """The searches of one problem, from the shallowest depth on."""
 
@@ -108,9 +105,7 @@ class _Run:
 
         digest = subject.problem_digest(bits)
         self.known = [
-            bound
-            for bound in proved
-            if isinstance(bound, ScopedBound) and bound.subject == digest
+            bound for bound in proved if isinstance(bound, ScopedBound) and bound.subject == digest
         ]
         self.producer = CountProducer(subject, bits)
         self.left = nodes

@@ -67,14 +67,14 @@ def produce(subject: Subject, bits: int) -> AffineDynamicsClaim:
 
     Raises ``ProducerFailed`` beyond the limits of the exact flow or of the programmes.
     """
-    problem = subject.affine(bits)
+    problem, norm = subject.affine_floor(bits)
     if growth(problem) > MAX_GROWTH or work(problem, COARSE_CELLS) > MAX_WORK:
         raise ProducerFailed("the state matrix is too large over the horizon to be enclosed")
     with single_threaded():
         if problem.matrix is None and affine_flow.constant_atoms(problem):
             proposal = _proportional(subject, bits)
         else:
-            proposal = refined(subject.question.norm, FloatFlow(problem))
+            proposal = refined(norm, FloatFlow(problem))
     return _bracket(subject, bits, proposal)
 
 
@@ -86,7 +86,7 @@ def produce_at_depth(
     Along ``witness``, and along the functional of the depth's own relaxation where that is small;
     the better one is kept. Raises ``ProducerFailed`` when there is neither, or beyond the limits.
     """
-    problem = subject.affine(bits)
+    problem, norm = subject.affine_floor(bits)
     if depth < 1 or depth.bit_length() > 64 or discrete_work(problem, depth) > MAX_WORK:
         raise ProducerFailed(f"depth {depth} is out of range or takes too long to enclose")
     if growth(problem) > MAX_GROWTH:
@@ -94,7 +94,7 @@ def produce_at_depth(
     candidates = [] if witness is None else [witness]
     if depth * len(problem.atoms) <= MAX_EULER_COLUMNS and problem.dimension <= 600:
         with single_threaded():
-            candidates.append(_of_depth(subject.question.norm, FloatFlow(problem), depth))
+            candidates.append(_of_depth(norm, FloatFlow(problem), depth))
     elif witness is None:
         candidates.append(produce(subject, bits).witness)
     best: AffineDynamicsClaim | None = None
@@ -123,7 +123,7 @@ class Proposal:
 
 def _proportional(subject: Subject, bits: int) -> Proposal:
     """``A = rate I``, constant atoms: one mixture for all time (theory T7.1)."""
-    problem = subject.affine(bits)
+    problem, norm = subject.affine_floor(bits)
     gain, weight = _scalar_flow(problem.rate, problem.horizon)
     unit = 1 << TARGET_BITS
     target = []
@@ -140,7 +140,7 @@ def _proportional(subject: Subject, bits: int) -> Proposal:
         denominator=problem.denominator * unit,
         outputs=problem.dimension,
     )
-    claim = AffineLPProducer(_Rescaled(subject, lifted), bits).claim()
+    claim = AffineLPProducer(_Rescaled(subject, lifted, norm), bits).claim()
     functional = Functional(claim.dual, claim.dual_block_norms)
     control = (ControlPiece(problem.horizon, claim.primal),)
     return Proposal(functional, (DominantPiece(problem.horizon, 0),), control)
@@ -149,8 +149,8 @@ def _proportional(subject: Subject, bits: int) -> Proposal:
 class _Rescaled(Subject):
     """A subject whose lifted problem is another one: proposals for T7.1's producer."""
 
-    def __init__(self, subject: Subject, problem: LiftedProblem) -> None:
-        super().__init__(subject.question, subject.store)
+    def __init__(self, subject: Subject, problem: LiftedProblem, norm: Norm) -> None:
+        super().__init__(replace(subject.question, norm=norm), subject.store)
         self._problem = problem
 
     def lifted(self, bits: int) -> LiftedProblem:
@@ -306,8 +306,7 @@ def simplex_point(weights: Floats) -> SparseVector:
 
 
 def _bracket(subject: Subject, bits: int, proposal: Proposal) -> AffineDynamicsClaim:
-    problem = subject.affine(bits)
-    norm = subject.question.norm
+    problem, norm = subject.affine_floor(bits)
     claim = AffineDynamicsClaim(
         format=FORMAT,
         subject=subject.problem_digest(bits),

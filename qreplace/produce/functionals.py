@@ -109,9 +109,13 @@ def sphere_scale(norm: Norm, weights: list[Fraction]) -> Fraction:
         return Fraction(1)
     if not isinstance(norm, (BlockL2Norm, L2Norm)):
         return _dual_norm(norm, entries)
-    size = sum(_block_bounds(entries, block_size(norm, len(weights))).values(), Fraction(0))
+    block = block_size(norm, len(weights))
+    size = sum(_block_bounds(entries, block).values(), Fraction(0))
     if size.denominator.bit_length() <= EXACT_BITS:
-        return size
+        # Thirds of an exact root are no dyadic numbers: their bounds may sum to more than 1.
+        scaled = _block_bounds([(i, w / size) for i, w in entries], block)
+        if sum(scaled.values(), Fraction(0)) <= 1:
+            return size
     return Fraction(int(size * (1 << FUNCTIONAL_BITS)) + 1, 1 << FUNCTIONAL_BITS)
 
 

@@ -63,8 +63,8 @@ class _QuietHighs(highspy.Highs):  # type: ignore[misc]
         super().enableCallbacks()
 
 
-def solve(program: LinearProgram, *, tolerance: float = 1e-9, presolve: bool = True) -> Solution:
-    """Solve by the simplex method; raises ``ProducerFailed`` when HiGHS finds no optimum."""
+def quiet_simplex(tolerance: float, *, presolve: bool) -> highspy.Highs:
+    """A simplex solver without a model: silent, one thread, a fixed seed."""
     highs = _QuietHighs()
     highs.setOptionValue("threads", 1)
     highs.setOptionValue("random_seed", 0)
@@ -73,6 +73,12 @@ def solve(program: LinearProgram, *, tolerance: float = 1e-9, presolve: bool = T
     highs.setOptionValue("primal_feasibility_tolerance", tolerance)
     highs.setOptionValue("dual_feasibility_tolerance", tolerance)
     highs.setOptionValue("simplex_iteration_limit", MAX_ITERATIONS)
+    return highs
+
+
+def solve(program: LinearProgram, *, tolerance: float = 1e-9, presolve: bool = True) -> Solution:
+    """Solve by the simplex method; raises ``ProducerFailed`` when HiGHS finds no optimum."""
+    highs = quiet_simplex(tolerance, presolve=presolve)
     highs.passModel(_model(program))
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:

@@ -75,8 +75,8 @@ def search(subject: Subject, bits: int) -> Observables:
     Where ``A = rate I`` only the functional that misses the target most is returned: any other one
     would do as well. Raises ``ProducerFailed`` when the atoms share no observable.
     """
-    common = _common(subject, bits)
-    return _seen(common, _invariant(subject.question.norm, common, None, True))
+    common, norm = _common(subject, bits)
+    return _seen(common, _invariant(norm, common, None, True))
 
 
 def produce(subject: Subject, bits: int, depth: int | None = None) -> ObservableClaim:
@@ -85,12 +85,12 @@ def produce(subject: Subject, bits: int, depth: int | None = None) -> Observable
     Weights are tried as simple fractions as well, which they often are. Raises ``ProducerFailed``
     when the atoms share no observable, or beyond the limits.
     """
-    common = _common(subject, bits)
+    common, norm = _common(subject, bits)
     best: ObservableClaim | None = None
     failure = ProducerFailed(NONE)
     for simple in (True, False):
         try:
-            claim = _claim(subject, bits, common, depth, simple)
+            claim = _claim(subject, bits, common, norm, depth, simple)
         except ProducerFailed as error:
             failure = error
             continue
@@ -102,9 +102,8 @@ def produce(subject: Subject, bits: int, depth: int | None = None) -> Observable
 
 
 def _claim(
-    subject: Subject, bits: int, common: CommonDynamics, depth: int | None, simple: bool
+    subject: Subject, bits: int, common: CommonDynamics, norm: Norm, depth: int | None, simple: bool
 ) -> ObservableClaim:
-    norm = subject.question.norm
     seen = _seen(common, _invariant(norm, common, depth, simple))
     flow = seen.flow()
     if growth(flow) > MAX_GROWTH or work(flow, 1) > MAX_WORK:
@@ -136,10 +135,12 @@ def _claim(
     )
 
 
-def _common(subject: Subject, bits: int) -> CommonDynamics:
+def _common(subject: Subject, bits: int) -> tuple[CommonDynamics, Norm]:
+    """What the atoms share, and the norm of the floor."""
     if isinstance(subject.question.system, PolynomialSystem):
-        return of_polynomial(subject.polynomial(bits))
-    return of_affine(subject.affine(bits))
+        return of_polynomial(subject.polynomial(bits)), subject.question.norm
+    problem, norm = subject.affine_floor(bits)
+    return of_affine(problem), norm
 
 
 def _invariant(norm: Norm, common: CommonDynamics, depth: int | None, simple: bool) -> Invariant:

@@ -49,6 +49,8 @@ class Ball:
         first = [Fraction(x, a[-1]) - m for x, m in zip(a, c, strict=False)]
         second = [Fraction(x, b[-1]) - m for x, m in zip(b, c, strict=False)]
         along = [y - x for x, y in zip(first, second, strict=True)]
+        if not any(along):
+            return not self.contains(a, strictly=True)
         area = first[0] * second[1] - first[1] * second[0]
         return area * area >= self.radius**2 * (along[0] ** 2 + along[1] ** 2)
 

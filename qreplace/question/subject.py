@@ -25,6 +25,8 @@ from qreplace.question.dynamics import (
     PolynomialProblem,
     as_polynomial,
 )
+from qreplace.question.invariant_balls import PwaConstants, pwa_constants, question_inputs
+from qreplace.question.lifted_maps import lifted_dynamics, lifted_norm
 from qreplace.question.model import (
     AccuracyMatching,
     AffineDynamicsSystem,
@@ -33,10 +35,12 @@ from qreplace.question.model import (
     BlockL2Norm,
     DeclaredSystem,
     ForcingAtom,
+    FullDomain,
     LiftedAffineSystem,
     LinearTarget,
     ListedDictionary,
     NetworkTarget,
+    Norm,
     PolynomialAtom,
     PolynomialSystem,
     PwaAtom,
@@ -137,6 +141,7 @@ class Subject:
         self._affine: dict[int, AffineProblem] = {}
         self._polynomial: dict[int, PolynomialProblem] = {}
         self._piecewise: dict[int, PwaProblem] = {}
+        self._constants: dict[int, PwaConstants] = {}
         self._digests: dict[int, str] = {}
         self._arrays: dict[Array, ExactArray] = {}
 
@@ -203,6 +208,21 @@ class Subject:
             self._affine[key] = self._form_affine(self.question.dictionary_for(bits))
         return self._affine[key]
 
+    def affine_floor(self, bits: int) -> tuple[AffineProblem, Norm]:
+        """Affine dynamics whose floor is the question's, and the norm it is taken in.
+
+        That of an affine system is its own. Piecewise-affine atoms that do not read the state
+        through a bend are affine dynamics at the witness inputs (theory T7.2), in the norm that is
+        the largest over them.
+        """
+        if not isinstance(self.question.system, PwaSystem):
+            return self.affine(bits), self.question.norm
+        key = bits if bits in self.question.codes else -1
+        if key not in self._affine:
+            full = isinstance(self.question.domain, FullDomain)
+            self._affine[key] = lifted_dynamics(self.piecewise(bits), full=full)
+        return self._affine[key], lifted_norm(self.question.norm, self.piecewise(bits))
+
     def polynomial(self, bits: int) -> PolynomialProblem:
         """The polynomial dynamics; affine ones whose forcings have one piece are polynomial too."""
         key = bits if bits in self.question.codes else -1
@@ -216,6 +236,19 @@ class Subject:
         if key not in self._piecewise:
             self._piecewise[key] = self._form_piecewise(self.question.dictionary_for(bits))
         return self._piecewise[key]
+
+    def piecewise_constants(self, bits: int) -> PwaConstants:
+        """Constants of the piecewise-affine atoms over the inputs asked about (theory T8.1).
+
+        In the question's norm of one input's output. Raises ``InputError`` where they are not
+        computed.
+        """
+        key = bits if bits in self.question.codes else -1
+        if key not in self._constants:
+            problem = self.piecewise(bits)
+            inputs = question_inputs(self.question, problem)
+            self._constants[key] = pwa_constants(problem, self.question.norm, inputs)
+        return self._constants[key]
 
     @property
     def _comparator(self) -> ScheduleTarget | NetworkTarget | None:

@@ -1,7 +1,8 @@
 """The constants B, L, V, m and the pairwise differences: declared, checked or recomputed.
 
-Atoms that are constant vectors give theirs directly. Affine and polynomial dynamics take those that
-a checked claim shows on its tube, and declared ones beside them; declared systems only the latter.
+Atoms that are constant vectors give theirs directly, piecewise-affine ones as well (theory T8.1).
+Affine and polynomial dynamics take those that a checked claim shows on its tube, and declared ones
+beside them; declared systems only the latter.
 
 A declared premise is seen only from the evidence level on that admits its label; below it the
 formulas fall back on what else is known (``m = L``, differences at most twice the bound). So a
@@ -16,9 +17,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from qreplace.check.bounds import ScopedConstants
-from qreplace.errors import Malformed
+from qreplace.errors import InputError, Malformed
 from qreplace.exact.fixed_point import MAX_EXPONENT
 from qreplace.premises import Absent, Evidence, Premise, Term
+from qreplace.question.invariant_balls import PwaConstants
 from qreplace.question.model import (
     BoundedVariationSynthesis,
     ComputedSynthesis,
@@ -27,6 +29,7 @@ from qreplace.question.model import (
     Growth,
     HoelderSynthesis,
     LiftedAffineSystem,
+    PwaSystem,
     Question,
 )
 from qreplace.question.norms import norm_bounds
@@ -122,6 +125,8 @@ def field_constants(
     question = subject.question
     if isinstance(question.system, LiftedAffineSystem):
         return (_recomputed(question, subject.lifted(bits)),)
+    if isinstance(question.system, PwaSystem):
+        return _piecewise(subject, bits, sight)
     found: list[FieldConstants] = []
     # A covering code runs another dictionary than the one that the claims are about (theory T5.1).
     if checked and not isinstance(question.metadata, CoveringMetadata):
@@ -213,6 +218,68 @@ def _recomputed(question: Question, problem: LiftedProblem) -> FieldConstants:
         state_independent=True,
         proved=False,
         choices=(_plain_choice(lipschitz, question.horizon),),
+    )
+
+
+MARGINS = (Fraction(0), Fraction(1, 8))
+"""Room about the states in which B is given, relative to how far they get: executed states need it,
+ideal ones are better off without."""
+
+
+def _piecewise(subject: Subject, bits: int, sight: Sight) -> tuple[FieldConstants, ...]:
+    """Piecewise-affine atoms over the inputs asked about (theory T8.1): nothing depends on time.
+
+    L and m hold for every state, B on the states' ball with some room. Each alternative has its own
+    ball: of Euler steps up to the growth rate's limit, or of every step by L.
+    """
+    question = subject.question
+    nothing = (_declared(question, sight),)
+    if isinstance(question.metadata, CoveringMetadata):
+        return nothing  # a covering code runs other atoms than the listed ones (theory T5.1)
+    try:
+        known = subject.piecewise_constants(bits)
+    except InputError:
+        return nothing
+    count = len(subject.piecewise(bits).fields)
+    found = [_on_ball(known, count, margin, every_step=False) for margin in MARGINS]
+    if known.step_limit is not None and known.step_limit < question.horizon:
+        found += [_on_ball(known, count, margin, every_step=True) for margin in MARGINS]
+    return tuple(found)
+
+
+def _on_ball(
+    known: PwaConstants, atom_count: int, share: Fraction, *, every_step: bool
+) -> FieldConstants:
+    def exact(name: str, value: Fraction) -> Constant:
+        return Constant(name, value, Evidence.ANALYTIC_CERTIFIED, False)
+
+    def on_ball(name: str, value: Fraction) -> Constant:
+        return Constant(name, value, Evidence.ANALYTIC_CERTIFIED, False, room, first)
+
+    zero, limit, horizon = Fraction(0), known.step_limit, known.horizon
+    reach = known.reach(every_step=every_step)
+    first = 1 if limit is None or every_step else max(1, _ceiling(horizon / limit))
+    room = zero if reach is None else share * reach
+    lipschitz = exact("state_lipschitz", known.lipschitz)
+    choices = [_plain_choice(lipschitz, horizon)]
+    if limit is not None and not every_step:
+        choices.append(_growth_choice(exact("growth", known.rate), limit, horizon))
+    bound = None if reach is None else on_ball("field_bound", known.field_bound(reach + room))
+    apart = None
+    if reach is not None:
+        apart = on_ball("difference_bound", known.difference_bound(reach + room))
+    return FieldConstants(
+        horizon=horizon,
+        atom_count=atom_count,
+        field_bound=bound,
+        state_lipschitz=lipschitz,
+        time_variation=exact("time_variation", zero),
+        difference_bound=smaller(apart, _twice(bound)),
+        difference_lipschitz=exact("difference_lipschitz", known.difference_lipschitz),
+        difference_variation=exact("difference_variation", zero),
+        state_independent=False,
+        proved=True,
+        choices=tuple(choices),
     )
 
 

@@ -26,7 +26,6 @@ from qreplace.question.regions import Ball, Region
 from qreplace.question.subject import Subject
 from qreplace.report.context import ReportContext
 from qreplace.report.decimals import at_least, at_most
-from qreplace.report.float_maps import lengths, outputs
 from qreplace.report.text import counted
 
 if TYPE_CHECKING:
@@ -164,11 +163,13 @@ def _errors(
 ) -> tuple[tuple[Table, ...], Table, float]:
     import numpy as np
 
+    from qreplace.produce.float_maps import FloatPair
+
     lower, upper = ([approximate(x) for x in side] for side in region.box)
     count = GRID if problem.inputs == 2 else LINE
     axes = tuple(np.linspace(a, b, count) for a, b in zip(lower, upper, strict=True))
     grid = np.stack([part.ravel() for part in np.meshgrid(*axes)], axis=1)
-    values = lengths(context.question.norm, outputs(given, grid) - outputs(problem.target, grid))
+    values = FloatPair(given, problem.target, context.question.norm).errors(grid)
     largest = float(np.max(values[_inside(region, grid)], initial=0.0))
     return axes, values.reshape((count,) * problem.inputs), largest
 

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from qreplace.question.model import ENGINES
 from qreplace.spec.blocks.constants import CodesSpec
 from qreplace.spec.blocks.dictionary import ListedDictionarySpec
+from qreplace.spec.blocks.objective import AccuracyMatchingSpec
+from qreplace.spec.blocks.piecewise import (
+    ComparatorScheduleSpec,
+    NetworkSpec,
+    PiecewiseAtomSpec,
+    ScheduleSpec,
+)
 from qreplace.spec.findings import Finding, Location
 from qreplace.spec.model import Spec
 
@@ -37,3 +45,34 @@ def listed_dictionaries(spec: Spec) -> Iterator[tuple[Location, ListedDictionary
     if isinstance(spec.metadata, CodesSpec):
         for index, code in enumerate(spec.metadata.codes):
             yield ("metadata", "codes", index, "dictionary"), code.dictionary
+
+
+GivenMap = ScheduleSpec | NetworkSpec | ComparatorScheduleSpec
+
+
+def given_maps(
+    spec: Spec, valid: frozenset[str] | None = None
+) -> Iterator[tuple[Location, GivenMap]]:
+    """The target and the comparator of the valid blocks, where they are given as maps."""
+    if (valid is None or "target" in valid) and isinstance(spec.target, GivenMap):
+        yield ("target",), spec.target
+    if valid is not None and "objective" not in valid:
+        return
+    objective = spec.objective
+    if isinstance(objective, AccuracyMatchingSpec) and isinstance(objective.comparator, GivenMap):
+        yield ("objective", "comparator"), objective.comparator
+
+
+def map_atoms(location: Location, given: GivenMap) -> Iterator[tuple[Location, PiecewiseAtomSpec]]:
+    """The atoms or layers that a map holds itself, with their locations."""
+    if isinstance(given, NetworkSpec):
+        name, atoms = "layers", given.layers
+    else:
+        name, atoms = "atoms", () if given.atoms == "target" else given.atoms
+    for index, atom in enumerate(atoms):
+        yield (*location, name, index), atom
+
+
+def engines_of(kind: str) -> tuple[str, ...]:
+    """The floor engines that apply to a kind of system; the question says pwa for piecewise."""
+    return ENGINES["pwa" if kind == "piecewise" else kind]

@@ -17,6 +17,7 @@ from qreplace.spec.blocks.execution import (
 )
 from qreplace.spec.blocks.floor import DeclaredFloorSpec
 from qreplace.spec.blocks.objective import FullDomainSpec, NormSpec
+from qreplace.spec.blocks.piecewise import PiecewiseSystemSpec
 from qreplace.spec.blocks.routing import PrescribedSpec, StateDependentSpec
 from qreplace.spec.checks import Check, Findings, contradiction
 from qreplace.spec.depths import grid_findings
@@ -24,6 +25,7 @@ from qreplace.spec.dynamics import DYNAMICS_CHECKS
 from qreplace.spec.findings import Finding, Location, needed
 from qreplace.spec.model import Spec
 from qreplace.spec.norms import at_most, conversion, describe
+from qreplace.spec.piecewise import PIECEWISE_CHECKS
 
 
 def contradictions(spec: Spec, valid: frozenset[str] | None = None) -> list[Finding]:
@@ -75,6 +77,8 @@ def _floor_norm(spec: Spec) -> Findings:
 
 def _full_domain(spec: Spec) -> Findings:
     norm = spec.objective.norm
+    if isinstance(spec.system, PiecewiseSystemSpec):
+        return  # its norm is that of one input's output
     if isinstance(spec.objective.domain, FullDomainSpec) and norm.kind in (
         "l1",
         "weighted_l1",
@@ -250,8 +254,9 @@ def _certificates(spec: Spec) -> Findings:
 CHECKS: tuple[Check, ...] = (
     *(_block_norm(name) for name in _ONE_NORM),
     Check(("objective", "structural_floor"), _floor_norm),
-    Check(("objective",), _full_domain),
+    Check(("objective", "system"), _full_domain),
     *DYNAMICS_CHECKS,
+    *PIECEWISE_CHECKS,
     Check(("structural_floor",), _floor_bracket),
     Check(("structural_floor", "dictionary"), _simplex),
     Check(("synthesis",), _hoelder_exponent),

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from qreplace.exact.rational import format_rational
-from qreplace.question.model import ENGINES
 from qreplace.spec.blocks.constants import ComputedSynthesisSpec, DeclaredTubeSpec
 from qreplace.spec.blocks.dictionary import (
     AffineDynamicsSpec,
@@ -27,11 +26,28 @@ from qreplace.spec.blocks.dictionary import (
 )
 from qreplace.spec.blocks.floor import ComputedFloorSpec
 from qreplace.spec.blocks.objective import FullDomainSpec
-from qreplace.spec.checks import Check, Findings, a_system, contradiction, listed_dictionaries
+from qreplace.spec.blocks.piecewise import (
+    NetworkSpec,
+    PiecewiseAtomSpec,
+    PiecewiseSystemSpec,
+    ScheduleSpec,
+)
+from qreplace.spec.checks import (
+    Check,
+    Findings,
+    a_system,
+    contradiction,
+    engines_of,
+    listed_dictionaries,
+)
 from qreplace.spec.findings import Finding, Location, needed
 from qreplace.spec.model import Spec
 
 _DYNAMIC = (AffineDynamicsSpec, PolynomialSystemSpec)
+_FROM_ZERO = (LiftedAffineSpec, PiecewiseSystemSpec)
+"""Start at zero where nothing is said."""
+_OWN_CONSTANTS = (LiftedAffineSpec, PiecewiseSystemSpec)
+"""Their data determine the constants of the synthesis radius."""
 
 
 # --- data and horizon ---------------------------------------------------------------------------
@@ -78,7 +94,7 @@ def _lifted_horizon(spec: Spec) -> Findings:
 
 def _initial_state(spec: Spec) -> Findings:
     system, initial = spec.system, spec.initial_state
-    if isinstance(system, LiftedAffineSpec):
+    if isinstance(system, _FROM_ZERO):
         allowed = "zero or an array"
     else:
         declared = isinstance(system, DeclaredSystemSpec)
@@ -108,8 +124,12 @@ def _linear_inputs(spec: Spec) -> Findings:
 
 
 def _wanted_atoms(spec: Spec) -> tuple[str, tuple[str, ...]]:
-    """What every atom must be, in words and as kinds; no kinds where anything goes."""
+    """What every atom must be, in words and as kinds; no kinds where the target is wrong."""
     maps = ("linear_map", "quantized_linear")
+    if isinstance(spec.system, PiecewiseSystemSpec):
+        return "a piecewise atom, as the system is piecewise", ("piecewise",)
+    if isinstance(spec.target, (ScheduleSpec, NetworkSpec)):
+        return "", ()
     if isinstance(spec.system, PolynomialSystemSpec):
         return "a polynomial field, as the system is polynomial", ("polynomial",)
     if isinstance(spec.target, LinearTargetSpec):
@@ -125,7 +145,7 @@ def _atom_kinds(spec: Spec) -> Findings:
     wanted, kinds = _wanted_atoms(spec)
     for location, dictionary in listed_dictionaries(spec):
         for index, atom in enumerate(dictionary.atoms):
-            if atom.kind not in kinds:
+            if kinds and atom.kind not in kinds:
                 yield contradiction(
                     (*location, "atoms", index),
                     needed(wanted, f"an atom of kind {atom.kind}", _remedy(atom, spec)),
@@ -138,6 +158,8 @@ def _remedy(atom: AtomSpec, spec: Spec) -> str:
         return "Forcings belong to a system of kind affine_dynamics."
     if isinstance(atom, PolynomialAtomSpec):
         return "Polynomial fields belong to a system of kind polynomial."
+    if isinstance(atom, PiecewiseAtomSpec):
+        return "Piecewise atoms belong to a system of kind piecewise."
     if isinstance(atom, VectorAtomSpec) and isinstance(spec.system, PolynomialSystemSpec):
         return "Write each entry as a constant polynomial."
     return ""
@@ -201,12 +223,12 @@ def _pieces(spec: Spec) -> Iterator[tuple[Location, list[Fraction]]]:
 
 def _computed_synthesis(spec: Spec) -> Findings:
     computed = isinstance(spec.synthesis, ComputedSynthesisSpec)
-    lifted = isinstance(spec.system, LiftedAffineSpec)
-    if lifted and spec.synthesis is not None and not computed:
+    own = isinstance(spec.system, _OWN_CONSTANTS)
+    if own and spec.synthesis is not None and not computed:
         yield contradiction(
             ("synthesis",),
             needed(
-                "synthesis computed for a lifted_affine system",
+                f"synthesis computed for {a_system(spec.system.kind)}",
                 spec.synthesis.kind,
                 "Its data determine the constants.",
             ),
@@ -237,10 +259,10 @@ _HINTS = {
 
 def _engine(spec: Spec) -> Findings:
     floor, kind = spec.structural_floor, spec.system.kind
-    if not isinstance(floor, ComputedFloorSpec) or floor.compute in ENGINES[kind]:
+    if not isinstance(floor, ComputedFloorSpec) or floor.compute in engines_of(kind):
         return
     where = ("structural_floor", "compute")
-    if not ENGINES[kind]:
+    if not engines_of(kind):
         message = needed(
             f"a system with data for the engine {floor.compute}",
             a_system(kind),
@@ -248,7 +270,7 @@ def _engine(spec: Spec) -> Findings:
         )
     else:
         message = needed(
-            f"an engine that applies to {a_system(kind)} ({', '.join(ENGINES[kind])})",
+            f"an engine that applies to {a_system(kind)} ({', '.join(engines_of(kind))})",
             floor.compute,
         )
     yield contradiction(where, message)
@@ -257,7 +279,7 @@ def _engine(spec: Spec) -> Findings:
 def _hints(spec: Spec) -> Findings:
     """Order, region and blocks only where some engine uses them; a budget where one may be cut."""
     floor, system = spec.structural_floor, spec.system
-    if not isinstance(floor, ComputedFloorSpec) or floor.compute not in ENGINES[system.kind]:
+    if not isinstance(floor, ComputedFloorSpec) or floor.compute not in engines_of(system.kind):
         return
     lifted, polynomial = (isinstance(system, s) for s in (LiftedAffineSpec, PolynomialSystemSpec))
     if lifted and floor.budget is not None:

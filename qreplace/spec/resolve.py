@@ -25,15 +25,18 @@ from qreplace.spec.blocks.dictionary import (
     LinearAtomSpec,
     LinearTargetSpec,
     PolynomialAtomSpec,
+    SystemSpec,
     VectorAtomSpec,
     VectorTargetSpec,
 )
 from qreplace.spec.blocks.objective import BehaviouralSpec, ReadoutRowsSpec
-from qreplace.spec.checks import listed_dictionaries
+from qreplace.spec.blocks.piecewise import PiecewiseAtomSpec, PiecewiseSystemSpec
+from qreplace.spec.checks import given_maps, listed_dictionaries, map_atoms
 from qreplace.spec.findings import Finding, Location, needed
 from qreplace.spec.model import Spec
 from qreplace.spec.polynomials import read_polynomials
 from qreplace.spec.side_files import SideFiles, check_path
+from qreplace.spec.values import Block
 
 
 @dataclass(slots=True)
@@ -79,9 +82,8 @@ def named_arrays(
             spec.objective.readout, ReadoutRowsSpec
         ):
             yield ("objective", "readout", "rows"), spec.objective.readout.rows
-    matrix = spec.system.matrix if isinstance(spec.system, AffineDynamicsSpec) else None
-    if has("system") and matrix is not None:
-        yield ("system", "matrix"), matrix
+    if has("system"):
+        yield from _system_arrays(spec.system)
     if has("initial_state") and isinstance(spec.initial_state, (InlineArraySpec, SideFileSpec)):
         yield ("initial_state",), spec.initial_state
     if has("target"):
@@ -89,6 +91,9 @@ def named_arrays(
             yield ("target", "values"), spec.target.values
         elif isinstance(spec.target, LinearTargetSpec):
             yield ("target", "weights"), spec.target.weights
+    for holder, given in given_maps(spec, valid):
+        for where, layer in map_atoms(holder, given):
+            yield from _atom_arrays(where, layer)
     if has("dictionary") and has("metadata"):
         for location, dictionary in listed_dictionaries(spec):
             for index, atom in enumerate(dictionary.atoms):
@@ -105,9 +110,37 @@ def _atom_arrays(
     elif isinstance(atom, ForcingAtomSpec):
         for index, piece in enumerate(atom.pieces):
             yield (*location, "pieces", index, "coefficients"), piece.coefficients
+    elif isinstance(atom, PiecewiseAtomSpec):
+        yield from _fields(location, atom, ATOM_ARRAYS)
     elif not isinstance(atom, PolynomialAtomSpec):
         yield (*location, "codes"), atom.codes
         yield (*location, "scales"), atom.scales
+
+
+ATOM_ARRAYS = (
+    "input_weights", "state_weights", "bias", "thresholds", "output_weights", "state_matrix",
+    "offset",
+)  # fmt: skip
+"""The arrays of a piecewise atom."""
+REGION_ARRAYS = ("center", "lower", "upper", "vertices", "normals", "offsets")
+"""The arrays of the regions, whatever their kind."""
+
+
+def _system_arrays(system: SystemSpec) -> Iterator[tuple[Location, ArraySpec | ScalesSpec]]:
+    if isinstance(system, AffineDynamicsSpec):
+        yield from _fields(("system",), system, ("matrix",))
+    elif isinstance(system, PiecewiseSystemSpec) and system.region is not None:
+        yield from _fields(("system", "region"), system.region, REGION_ARRAYS)
+
+
+def _fields(
+    location: Location, block: Block, names: tuple[str, ...]
+) -> Iterator[tuple[Location, ArraySpec | ScalesSpec]]:
+    """The arrays that a block states under these names."""
+    for name in names:
+        named = getattr(block, name, None)
+        if named is not None:
+            yield (*location, name), named
 
 
 def _read(

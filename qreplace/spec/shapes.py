@@ -21,9 +21,11 @@ from qreplace.spec.blocks.dictionary import (
     VectorAtomSpec,
 )
 from qreplace.spec.blocks.objective import BlockL2Spec, WeightedNormSpec
+from qreplace.spec.blocks.piecewise import PiecewiseSystemSpec
 from qreplace.spec.checks import listed_dictionaries
 from qreplace.spec.findings import Finding, Location, needed
 from qreplace.spec.model import Spec
+from qreplace.spec.piecewise_shapes import piecewise_findings
 from qreplace.spec.readout import MAX_WORK
 from qreplace.spec.resolve import Resolved, integer_range, shape_text, size, wrong_shape
 
@@ -53,12 +55,13 @@ def shape_findings(
                 found.extend(_forcings(spec, dimension, resolved))
             found.extend(_dynamics(spec, dimension, resolved))
             found.extend(_rows(spec, dimension, resolved))
+    found.extend(piecewise_findings(spec, resolved, valid))
     return found
 
 
 def state_dimension(spec: Spec, resolved: Resolved) -> int | None:
     """The dimension of the state, where the arrays that determine it could be read."""
-    if isinstance(spec.system, DeclaredSystemSpec):
+    if isinstance(spec.system, (DeclaredSystemSpec, PiecewiseSystemSpec)):
         return spec.system.dimension
     if isinstance(spec.system, PolynomialSystemSpec):
         return len(spec.system.names)
@@ -73,7 +76,9 @@ def state_dimension(spec: Spec, resolved: Resolved) -> int | None:
 
 
 def output_dimension(spec: Spec, resolved: Resolved) -> int | None:
-    """q, the dimension of one input's output, where the target says it."""
+    """q, the dimension of one input's output, where the target or the system says it."""
+    if isinstance(spec.system, PiecewiseSystemSpec):
+        return spec.system.dimension
     if isinstance(spec.target, LinearTargetSpec):
         weights = resolved.arrays.get(("target", "weights"))
         return weights.shape[0] if weights is not None and len(weights.shape) == 2 else None

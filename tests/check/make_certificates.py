@@ -3,7 +3,8 @@
 One folder a case under ``certificates/``: ``question.json``, ``claims/<kind>-<n>.json``, a
 ``README.md`` with the propositions in words, and ``digests.txt`` for ``sha256sum --check``. Where
 claims come from the producers, their numbers may differ from machine to machine; what is checked in
-is what counts. The worked ones are written out by hand (``worked_certificates``).
+is what counts. The worked ones are written out by hand (``worked_certificates``), and the paper's
+matrix instance has a file of its own (``matrix_certificate``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import matrix_certificate
 import worked_certificates
 from lifted_questions import LINF, alpha_of, block_l2, make_question, write_back
 
@@ -38,7 +40,10 @@ TEXTS = {
     "frozen-grid": "Exact execution meets the target at depth 4; written back to a grid of cells "
     "1/8 the same dictionary never moves from depth 17 on, so more depth makes it worse.",
     **worked_certificates.TEXTS,
+    **matrix_certificate.TEXTS,
 }
+
+PROOFS = {**worked_certificates.PROOFS, **matrix_certificate.PROOFS}
 
 
 def small_integers(count: int, length: int, seed: int) -> list[list[int]]:
@@ -74,6 +79,7 @@ def cases() -> dict[str, tuple[Question, list[Claim]]]:
         "token-norm": (tokens, _bracket_and_schedules(tokens, (16,))),
         "frozen-grid": (grid, [*_bracket_and_schedules(grid, (4,)), no_go]),
         **worked_certificates.cases(),
+        **matrix_certificate.cases(),
     }
 
 
@@ -94,8 +100,8 @@ def files(name: str, question: Question, claims: Sequence[Claim]) -> dict[str, b
         made[path] = claim_bytes(claim)
         report = check_claim_file(made[path], question, {})
         lines.append(f"- `{path}`: {report.proposition}.")
-    if name in worked_certificates.PROOFS:
-        lines += ["", worked_certificates.PROOFS[name]]
+    if name in PROOFS:
+        lines += ["", PROOFS[name]]
     first = next(path for path in made if path.startswith("claims/"))
     lines += ["", "Check one, from this folder, with the standard library only:", ""]
     lines += ["```", f"python -m qreplace.check {first} --question question.json", "```", ""]

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from qreplace import load_spec
 from qreplace.check.__main__ import check_claim_file
 from qreplace.claims import claim_kind, read_claim
 from qreplace.exact.document import sha256_hex
 from qreplace.question.model import read_question
+from qreplace.question.subject import Subject
 
 ROOT = Path(__file__).parents[2]
 CERTIFICATES = ROOT / "certificates"
@@ -27,7 +30,7 @@ def named(path: Path) -> str:
 def test_there_are_cases() -> None:
     lifted = {"maximum-norm", "token-norm", "frozen-grid"}
     worked = {"hjb-worked", "support-worked", "compositional-worked"}
-    assert lifted | worked <= {case.name for case in CASES}
+    assert lifted | worked | {"matrix-matching"} <= {case.name for case in CASES}
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
@@ -84,6 +87,35 @@ def test_what_the_worked_cases_show() -> None:
     assert ends("support-worked", "relaxed_control-1.json") == (None, "1/2")
     assert ends("compositional-worked", "compositional-0.json") == ("79/30", None)
     assert ends("compositional-worked", "relaxed_control-1.json") == (None, "13963/5000")
+
+
+def test_what_the_matrix_case_shows() -> None:
+    """Matching depth 8 on the disk; comparator and depth-7 minimum bracketed to 1e-5 (T8.4)."""
+    least, most = exact_ends("matrix-matching", "pwa_supremum-0.json")
+    assert most - least < Fraction(1, 10**5)
+    for depth in range(1, 8):
+        lower, _ = exact_ends("matrix-matching", f"schedule_minimum-{depth + 2}.json")
+        assert lower > most
+    _, upper = exact_ends("matrix-matching", "pwa_supremum-1.json")
+    assert upper < least
+    _, best = exact_ends("matrix-matching", "pwa_supremum-2.json")
+    assert best - lower < Fraction(1, 10**5)
+    witnesses, _ = exact_ends("matrix-matching", "schedule_minimum-10.json")
+    assert abs(witnesses - Fraction("0.02553769")) < Fraction(5, 10**9)
+
+
+def test_the_matrix_case_is_the_example() -> None:
+    """The claims serve the question that the example asks: their subject is its problem."""
+    question = read_question((CERTIFICATES / "matrix-matching/question.json").read_bytes())
+    example = load_spec(ROOT / "examples/matrix-matching.yaml").question
+    digests = {Subject(asked, {}).problem_digest(0) for asked in (question, example)}
+    assert len(digests) == 1
+
+
+def exact_ends(case: str, claim: str) -> tuple[Fraction, Fraction]:
+    """The ends as numbers; a missing one is worse than any."""
+    lower, upper = ends(case, claim)
+    return Fraction(lower or "-1e9"), Fraction(upper or "1e9")
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)

@@ -34,7 +34,9 @@ def test_help_lists_every_command_and_the_readme_shows_it() -> None:
     assert ran.out.strip() in readme
 
 
-@pytest.mark.parametrize("template", ["affine", "linear", "dynamics", "polynomial", "declared"])
+@pytest.mark.parametrize(
+    "template", ["affine", "linear", "dynamics", "polynomial", "piecewise", "declared"]
+)
 def test_every_template_validates_and_decides(template: str, tmp_path: Path) -> None:
     spec = tmp_path / "my.yaml"
     assert qreplace("init", template, spec).code == 0
@@ -46,6 +48,7 @@ def test_every_template_validates_and_decides(template: str, tmp_path: Path) -> 
         "linear": "certified_feasible",
         "dynamics": "certified_feasible",
         "polynomial": "certified_impossible",
+        "piecewise": "certified_feasible",
         "declared": "conditionally_feasible",
     }
     assert json.loads(ran.out)["verdict"] == expected[template]

@@ -119,7 +119,7 @@ ArraySpec = Annotated[
 ]
 
 
-def _as_scale(value: Any) -> dict[str, Any] | None:
+def _as_numbers(value: Any) -> dict[str, Any] | None:
     if isinstance(value, list):
         return {"values": value}
     return {"values": [value]} if is_number(value) else None
@@ -130,7 +130,17 @@ ScalesSpec = Annotated[
     choose("scales", _array_kind),
     Shorthand(
         "a scale or an array of scales",
-        _as_scale,
+        _as_numbers,
+        {"anyOf": [*NUMBER_SCHEMA["anyOf"], NESTED_SCHEMA]},
+    ),
+]
+
+ThresholdsSpec = Annotated[
+    Annotated[InlineArraySpec, tag("inline")] | Annotated[SideFileSpec, tag("file")],
+    choose("thresholds", _array_kind),
+    Shorthand(
+        "a threshold or an array of thresholds",
+        _as_numbers,
         {"anyOf": [*NUMBER_SCHEMA["anyOf"], NESTED_SCHEMA]},
     ),
 ]

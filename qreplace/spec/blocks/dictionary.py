@@ -10,6 +10,13 @@ from qreplace.exact.polynomial_text import state_names
 from qreplace.question.model import MAX_ATOMS, MAX_POLYNOMIAL_DIMENSION
 from qreplace.question.system import MAX_FORCING_PIECES
 from qreplace.spec.blocks.array import ArraySpec, ScalesSpec
+from qreplace.spec.blocks.atom import NamedAtomSpec
+from qreplace.spec.blocks.piecewise import (
+    NetworkSpec,
+    PiecewiseAtomSpec,
+    PiecewiseSystemSpec,
+    ScheduleSpec,
+)
 from qreplace.spec.blocks.polynomial import PolynomialText, StateName
 from qreplace.spec.findings import needed
 from qreplace.spec.premises import Instant, RateAmount, instant, rate_amount
@@ -73,8 +80,9 @@ SystemSpec = Annotated[
     Annotated[LiftedAffineSpec, tag("lifted_affine")]
     | Annotated[AffineDynamicsSpec, tag("affine_dynamics")]
     | Annotated[PolynomialSystemSpec, tag("polynomial")]
+    | Annotated[PiecewiseSystemSpec, tag("piecewise")]
     | Annotated[DeclaredSystemSpec, tag("declared")],
-    kinds("lifted_affine", "affine_dynamics", "polynomial", "declared"),
+    kinds("lifted_affine", "affine_dynamics", "polynomial", "piecewise", "declared"),
     bare("lifted_affine", "affine_dynamics"),
 ]
 
@@ -107,33 +115,28 @@ class DeclaredTargetSpec(Block):
 TargetSpec = Annotated[
     Annotated[VectorTargetSpec, tag("vector")]
     | Annotated[LinearTargetSpec, tag("linear_map")]
+    | Annotated[ScheduleSpec, tag("schedule")]
+    | Annotated[NetworkSpec, tag("network")]
     | Annotated[DeclaredTargetSpec, tag("declared")],
-    kinds("vector", "linear_map", "declared"),
+    kinds("vector", "linear_map", "schedule", "network", "declared"),
 ]
 
 
-class _Atom(Block):
-    """What every atom may say to people."""
-
-    name: Text = ""
-    recipe: Text = ""
-
-
-class VectorAtomSpec(_Atom):
+class VectorAtomSpec(NamedAtomSpec):
     """The lifted atom itself."""
 
     kind: Literal["vector"]
     values: ArraySpec
 
 
-class LinearAtomSpec(_Atom):
+class LinearAtomSpec(NamedAtomSpec):
     """``x -> W x`` on the witnesses."""
 
     kind: Literal["linear_map"]
     weights: ArraySpec
 
 
-class QuantizedAtomSpec(_Atom):
+class QuantizedAtomSpec(NamedAtomSpec):
     """``x -> diag(scales) (codes - zero_point) x``; one scale, or one an output row."""
 
     kind: Literal["quantized_linear"]
@@ -152,7 +155,7 @@ class ForcingPieceSpec(Block):
     coefficients: ArraySpec
 
 
-class ForcingAtomSpec(_Atom):
+class ForcingAtomSpec(NamedAtomSpec):
     """A forcing ``b_j(t)`` of an affine_dynamics system, polynomial on each piece."""
 
     kind: Literal["forcing"]
@@ -161,7 +164,7 @@ class ForcingAtomSpec(_Atom):
     ]
 
 
-class PolynomialAtomSpec(_Atom):
+class PolynomialAtomSpec(NamedAtomSpec):
     """``G_j(t, z)`` of a polynomial system: one polynomial a state."""
 
     kind: Literal["polynomial"]
@@ -170,13 +173,27 @@ class PolynomialAtomSpec(_Atom):
     ]
 
 
+_ATOM_KINDS = (
+    "vector", "linear_map", "quantized_linear", "forcing", "polynomial", "piecewise",
+)  # fmt: skip
+
+
+def _atom_kind(value: Any) -> str | None:
+    """The kind; an activation says it as well."""
+    if not isinstance(value, dict):
+        return None
+    kind = value.get("kind", "piecewise" if "activation" in value else None)
+    return kind if isinstance(kind, str) and kind in _ATOM_KINDS else None
+
+
 AtomSpec = Annotated[
     Annotated[VectorAtomSpec, tag("vector")]
     | Annotated[LinearAtomSpec, tag("linear_map")]
     | Annotated[QuantizedAtomSpec, tag("quantized_linear")]
     | Annotated[ForcingAtomSpec, tag("forcing")]
-    | Annotated[PolynomialAtomSpec, tag("polynomial")],
-    kinds("vector", "linear_map", "quantized_linear", "forcing", "polynomial"),
+    | Annotated[PolynomialAtomSpec, tag("polynomial")]
+    | Annotated[PiecewiseAtomSpec, tag("piecewise")],
+    choose("one of the kinds " + ", ".join(_ATOM_KINDS), _atom_kind),
 ]
 
 

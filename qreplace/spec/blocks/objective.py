@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from qreplace.spec.blocks.array import ArraySpec
+from qreplace.spec.blocks.piecewise import ComparatorScheduleSpec, NetworkSpec
 from qreplace.spec.premises import Norm, NormAmount, Score, ScorePerNorm
 from qreplace.spec.values import Block, Positive, bare, choose, integer, kinds, tag
 
@@ -89,11 +90,29 @@ class EmulationSpec(_Objective):
     tolerance: NormAmount
 
 
+def _comparator_kind(value: Any) -> str | None:
+    if not isinstance(value, dict) or "kind" not in value:
+        return "premise"
+    kind = value["kind"]
+    return kind if kind in ("schedule", "network") else None
+
+
+ComparatorSpec = Annotated[
+    Annotated[Norm, tag("premise")]
+    | Annotated[ComparatorScheduleSpec, tag("schedule")]
+    | Annotated[NetworkSpec, tag("network")],
+    choose("a premise, or a map of kind schedule or network", _comparator_kind),
+]
+
+
 class AccuracyMatchingSpec(_Objective):
-    """T1.2: the error to a common reference is at most the comparator's own."""
+    """T1.2: the error to a common reference is at most the comparator's own.
+
+    The comparator's error as a premise, or, for a piecewise system, the comparator itself.
+    """
 
     kind: Literal["accuracy_matching"]
-    comparator: Norm
+    comparator: ComparatorSpec
 
 
 class ReadoutRowsSpec(Block):

@@ -7,6 +7,7 @@ Lowering decides nothing: every contradiction has been found before. What is omi
 from __future__ import annotations
 
 from qreplace.question import model as q
+from qreplace.spec.blocks.piecewise import PiecewiseSystemSpec
 from qreplace.spec.lower.asked import (
     dictionary,
     domain,
@@ -29,11 +30,12 @@ __all__ = ["AtomLabel", "FloorBudget", "Labels", "budget", "lower"]
 
 def lower(spec: Spec, resolved: Resolved) -> tuple[q.Question, Labels]:
     """The question that a valid specification asks, and its texts."""
-    context = Lowering(resolved)
+    inputs = spec.system.inputs if isinstance(spec.system, PiecewiseSystemSpec) else 0
+    context = Lowering(resolved, inputs)
     study_norm = norm(spec.objective.norm)
     question = q.Question(
         format=q.FORMAT,
-        objective=objective(spec.objective, study_norm, context),
+        objective=objective(spec, study_norm, context),
         scope=spec.objective.scope,
         norm=study_norm,
         domain=domain(spec.objective.domain, context),

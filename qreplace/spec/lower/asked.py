@@ -5,10 +5,13 @@ from __future__ import annotations
 from qreplace.question import model as q
 from qreplace.spec.blocks import dictionary as d
 from qreplace.spec.blocks import objective as o
+from qreplace.spec.blocks import piecewise as p
 from qreplace.spec.blocks.array import InlineArraySpec, SideFileSpec
 from qreplace.spec.findings import Location
+from qreplace.spec.lower import piecewise
 from qreplace.spec.lower.context import Lowering
 from qreplace.spec.model import Spec
+from qreplace.spec.premises import PremiseSpec
 from qreplace.spec.readout import readout_bound
 from qreplace.spec.resolve import rows_of
 
@@ -29,20 +32,26 @@ def norm(spec: o.NormSpec) -> q.Norm:
     return q.L2Norm("l2")
 
 
-def objective(spec: o.ObjectiveSpec, norm: q.Norm, context: Lowering) -> q.Objective:
+def objective(spec: Spec, norm: q.Norm, context: Lowering) -> q.Objective:
     """The objective with its declared premises (theory T1)."""
-    match spec:
+    asked = spec.objective
+    match asked:
         case o.EmulationSpec():
-            return q.Emulation("emulation", spec.tolerance.value)
+            return q.Emulation("emulation", asked.tolerance.value)
         case o.AccuracyMatchingSpec():
-            comparator = context.premise(spec.comparator, "objective.comparator")
-            return q.AccuracyMatching("accuracy_matching", comparator)
-    margin = context.premise(spec.margin, "objective.margin")
-    if isinstance(spec.readout, o.ReadoutRowsSpec):
+            given = asked.comparator
+            if isinstance(given, PremiseSpec):
+                known = context.premise(given, "objective.comparator")
+                return q.AccuracyMatching("accuracy_matching", known)
+            return q.AccuracyMatching(
+                "accuracy_matching", piecewise.comparator(given, spec, context)
+            )
+    margin = context.premise(asked.margin, "objective.margin")
+    if isinstance(asked.readout, o.ReadoutRowsSpec):
         where: Location = ("objective", "readout", "rows")
         rows = rows_of(context.array(*where), context.resolved, where)
         return q.Behavioural("behavioural", margin, readout_bound(rows, norm))
-    readout = context.premise(spec.readout, "objective.readout")
+    readout = context.premise(asked.readout, "objective.readout")
     return q.Behavioural("behavioural", margin, readout)
 
 
@@ -64,6 +73,10 @@ def system(spec: d.SystemSpec, context: Lowering) -> q.System:
             return q.AffineDynamicsSystem("affine_dynamics", spec.rate.value, matrix)
         case d.PolynomialSystemSpec():
             return q.PolynomialSystem("polynomial", len(spec.names))
+        case p.PiecewiseSystemSpec():
+            given = spec.region
+            region = None if given is None else piecewise.region(given, context)
+            return q.PwaSystem("pwa", spec.inputs, spec.dimension, region)
     return q.LiftedAffineSystem("lifted_affine")
 
 
@@ -81,6 +94,8 @@ def target(spec: d.TargetSpec, context: Lowering) -> q.Target:
             return q.VectorTarget("vector", context.array("target", "values"))
         case d.LinearTargetSpec():
             return q.LinearTarget("linear_map", context.array("target", "weights"))
+        case p.ScheduleSpec() | p.NetworkSpec():
+            return piecewise.given_map(spec, ("target",), context)
     return q.DeclaredTarget("declared", spec.name)
 
 
@@ -125,6 +140,8 @@ def _atom(spec: d.AtomSpec, location: Location, context: Lowering) -> q.Atom:
             parts = range(len(spec.field))
             field = tuple(context.polynomial(*location, "field", part) for part in parts)
             return q.PolynomialAtom("polynomial", field)
+        case p.PiecewiseAtomSpec():
+            return piecewise.atom(spec, location, context)
     return q.QuantizedLinearAtom(
         kind="quantized_linear",
         codes=context.array(*location, "codes"),

@@ -16,6 +16,8 @@ class Lowering:
     """What lowering needs besides the block in hand, and the descriptions it gathers."""
 
     resolved: Resolved
+    inputs: int = 0
+    """The length of an input of a piecewise system."""
     premises: dict[str, str] = field(default_factory=dict)
 
     def array(self, *location: str | int) -> q.Array:
