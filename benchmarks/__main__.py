@@ -12,7 +12,9 @@ NAMES = (
     "real_example",
     "affine_bracket",
     "value_functions",
+    "count_minimum",
     "piecewise_cells",
+    "piecewise_boxes",
 )
 
 

@@ -44,8 +44,6 @@ ZERO = Fraction(1, 1 << 80)
 """Width that is always enough: the error is 0 up to the rounding of the bound."""
 GAIN = 1 + 1e-9
 """An input is evaluated exactly when floats say that it raises the lower end by this factor."""
-RATE = 2
-"""Power of its excess that the work left in a box is taken to grow with; 1 for one input."""
 NARROW = 4
 """A side this many times as narrow as the widest, relative to the first box, is not halved: boxes
 that only shed what is easy would never shrink to a point."""
@@ -259,10 +257,10 @@ class BoxSearch:
     def _axis(self, box: _Box) -> tuple[int, Floats]:
         """The axis whose halves leave the least to do, by the bounds that floats give them.
 
-        What is left in a box is taken to grow with a power of the excess of its bound over the
-        lower end: the excess is of first order in the width, and every input has to be halved. On
-        ties the axis that is widest, relative to the first box; none that is narrow already. Also a
-        corner (2, p) of each half: the one towards which the difference grows.
+        What is left in a box is taken to be the excess of its bound over the lower end; measured,
+        higher powers of it did no better. On ties the axis that is widest, relative to the first
+        box; none that is narrow already. Also a corner (2, p) of each half: the one towards which
+        the difference grows.
         """
         p = self.region.inputs
         low, high = _floats(box.lower), _floats(box.upper)
@@ -273,7 +271,7 @@ class BoxSearch:
         bounds = np.where(self.misses(lower, upper), 0.0, relaxed.bounds(self.norm))
         least = float(self.lower + self.enough)
         excess = max(float(box.bound or 0) - least, float(ZERO))
-        left = np.clip((bounds - least) / excess, 0.0, MOST_EXCESS) ** min(p, RATE)
+        left = np.clip((bounds - least) / excess, 0.0, MOST_EXCESS)
         work = np.round(left[:p] + left[p:], 6)
         first = self.tree[0]
         size = (high - low) / (_floats(first.upper) - _floats(first.lower))

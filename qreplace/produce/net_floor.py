@@ -50,7 +50,7 @@ FORMAT: Literal["qreplace/claim/net_floor/v1"] = "qreplace/claim/net_floor/v1"
 DEFAULT_NODES = 400
 """Cells of controls looked at in all."""
 FIRST_STEPS = (1, 2, 4, 8, 16)
-MAX_STEPS = 256
+MAX_STEPS = 1024
 DEFECT_SHARE = 16
 """More steps are taken while the defect of those there are is this part of the bracket."""
 CANDIDATES = 400
@@ -58,12 +58,16 @@ CANDIDATES = 400
 ACTIVE = 24
 """Inputs that functionals may use."""
 ACTIVE_ROUNDS = 6
-CONTROL_ROWS = 4
+CONTROL_ROWS = 64
 CONTROL_STEPS = 32
+"""Mixed steps of a control at least; more where it has more rows."""
+STEPS_A_ROW = 8
+ENCLOSURES = 400_000
+"""Most steps times points of a net, so that a claim stays quick to check."""
 WEIGHT_DENOMINATOR = 1 << 24
 END_BITS = 96
 FIRST_CELLS = 64
-MAX_CELLS = 16_384
+MAX_CELLS = 65_536
 GOAL_SHARE = 16
 """The lower end stops this part of the requested width below the upper one."""
 
@@ -189,7 +193,7 @@ class _Search:
 
     def _choose(self, rows: int) -> None:
         """Improve the control on a few inputs, and add those where it is worst, in turns."""
-        repeats = max(1, CONTROL_STEPS // rows)
+        repeats = _repeats(rows)
         step = float(self._steps(self.candidates.points[:1], rows * repeats).step)
         weights = np.repeat(self.weights, rows // len(self.weights), axis=0)
         points = self.candidates.points
@@ -212,15 +216,14 @@ class _Search:
     # --- the upper side ---------------------------------------------------------------------
 
     def _upper(self, rows: int) -> None:
-        control = _Control(
-            tuple(_exact_row(row) for row in self.weights), max(1, CONTROL_STEPS // rows)
-        )
+        repeats = _repeats(rows)
+        control = _Control(tuple(_exact_row(row) for row in self.weights), repeats)
         cells: tuple[int, ...] = ()
         region = self.problem.region
         if self.full:
             if region is None:
                 return
-            cells = _grid(region, self.cells)
+            cells = _grid(region, max(1, min(self.cells, ENCLOSURES // control.count)))
             points = list(net_points(region, cells))
         else:
             points = list(self.problem.witnesses or ())
@@ -276,6 +279,10 @@ class _Search:
         lower = round_down(max(Fraction(0), below.distance - defect), END_BITS)
         if lower > self.below[0]:
             self.below = lower, below
+
+
+def _repeats(rows: int) -> int:
+    return max(STEPS_A_ROW, CONTROL_STEPS // rows)
 
 
 def _exact_row(weights: Floats) -> tuple[Fraction, ...]:

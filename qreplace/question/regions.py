@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, product
+from itertools import product
 from operator import mul
 
 from qreplace.errors import InputError
+from qreplace.question.corners import corners_of
 from qreplace.question.maps import Point, homogeneous
 
 Halfspace = tuple[int, ...]
 """Integers ``(a_1 .. a_p, b)`` for ``a x <= b``."""
 
 MAX_CORNERS = 4096
-MAX_CORNER_SYSTEMS = 50_000
-"""Square systems solved to find the corners of a polytope."""
 
 
 @dataclass(frozen=True)
@@ -155,13 +154,7 @@ def polytope_region(normals: Sequence[Sequence[Fraction]], offsets: Sequence[Fra
     rows = [
         homogeneous((*normal, offset))[:-1] for normal, offset in zip(normals, offsets, strict=True)
     ]
-    cube = [h for i in range(p) for h in _slab(p, i)]
-    directions = _corners([(*row[:-1], 0) for row in rows] + cube, p)
-    if any(any(direction[:-1]) for direction in directions):
-        raise InputError("the input polytope is unbounded: add the missing inequalities")
-    corners = _corners(rows, p)
-    if not corners:
-        raise InputError("the input polytope is empty: its inequalities contradict each other")
+    corners = corners_of(rows, p)
     found = Polytope(
         p, tuple(rows), tuple(_around(corners) if p == 2 else corners), _box_of(corners)
     )
@@ -185,50 +178,6 @@ def _least(halfspace: Halfspace, lower: Sequence[Fraction], upper: Sequence[Frac
 def _excess(halfspace: Halfspace, point: Point) -> int:
     value: int = sum(map(mul, halfspace[:-1], point)) - halfspace[-1] * point[-1]
     return value
-
-
-def _slab(p: int, i: int) -> Iterator[Halfspace]:
-    for sign in (-1, 1):
-        row = [0] * p
-        row[i] = sign
-        yield (*row, 1)
-
-
-def _corners(halfspaces: Sequence[Halfspace], p: int) -> list[Point]:
-    """Every corner, from all square systems of p half-spaces."""
-    count = 1
-    for i in range(p):
-        count = count * (len(halfspaces) - i) // (i + 1)
-    if count > MAX_CORNER_SYSTEMS:
-        raise InputError(
-            f"the corners of {len(halfspaces)} half-spaces in {p} dimensions are too many to "
-            "enumerate; give a box or a ball"
-        )
-    found: dict[Point, None] = {}
-    for chosen in combinations(halfspaces, p):
-        point = _solve(chosen, p)
-        if point is not None and all(_excess(h, point) <= 0 for h in halfspaces):
-            found[point] = None
-        if len(found) > MAX_CORNERS:
-            raise InputError(f"an input polytope has at most {MAX_CORNERS} corners")
-    return list(found)
-
-
-def _solve(rows: Sequence[Halfspace], p: int) -> Point | None:
-    """The point on all of p hyperplanes, or None where it is not one."""
-    table = [[Fraction(x) for x in row] for row in rows]
-    for column in range(p):
-        pivot = next((r for r in range(column, p) if table[r][column]), None)
-        if pivot is None:
-            return None
-        table[column], table[pivot] = table[pivot], table[column]
-        lead = table[column][column]
-        table[column] = [x / lead for x in table[column]]
-        for r in range(p):
-            factor = table[r][column]
-            if r != column and factor:
-                table[r] = [x - factor * y for x, y in zip(table[r], table[column], strict=True)]
-    return homogeneous([row[-1] for row in table])
 
 
 def _box_of(points: Sequence[Point]) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from corpora import (
     affine_dynamics,
     compositional,
+    count_minimum,
     field_constants,
     hjb_sos,
+    net_floor,
     observable,
     operator_norm,
     perturbed,
+    pwa_supremum,
     relaxed_control,
+    schedule_minimum,
     support,
 )
 from qreplace.claims import Claim
@@ -26,6 +30,10 @@ _CORPORA = (
     relaxed_control,
     operator_norm,
     field_constants,
+    pwa_supremum,
+    schedule_minimum,
+    count_minimum,
+    net_floor,
 )
 
 QUESTIONS: dict[str, Question] = {

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
+from operator import mul
 from random import Random
 
+import flint
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_maps import number
 
 from qreplace.errors import InputError
-from qreplace.question import regions
+from qreplace.question import corners
 from qreplace.question.maps import Point, homogeneous, rational_point
 from qreplace.question.regions import (
     Ball,
@@ -156,18 +158,32 @@ def test_a_polytope_needs_as_many_offsets_as_normals() -> None:
         polytope_region([exact([1]), exact([-1])], [Fraction(1)])
 
 
-def test_polytopes_of_too_many_half_spaces() -> None:
-    rows = [(*[int(i == j) for j in range(8)], 1) for i in range(8)]
-    rows += [(*[-int(i == j) for j in range(8)], 1) for i in range(8)]
-    rows += [(*[1] * 8, 100 + k) for k in range(20)]
+@pytest.mark.parametrize("limit", ["MAX_RAYS", "MAX_PAIRS"])
+def test_polytopes_of_too_many_corners(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corners, limit, 1)
     with pytest.raises(InputError, match="too many to enumerate; give a box or a ball"):
-        polytope(*rows)
-
-
-def test_polytopes_of_too_many_corners(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regions, "MAX_CORNERS", 3)
-    with pytest.raises(InputError, match="at most 3 corners"):
         polytope((1, 0, 1), (-1, 0, 1), (0, 1, 1), (0, -1, 1))
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4])
+def test_corners_are_those_of_all_square_systems(p: int) -> None:
+    """Complete: every system of p half-spaces, on random polytopes with many degenerate corners."""
+    rng = Random(p)
+    for _ in range(30):
+        rows: list[Numbers] = [
+            (*(rng.randint(-2, 2) for _ in range(p)), rng.randint(1, 3)) for _ in range(p + 3)
+        ]
+        rows += [(*(s * int(i == j) for j in range(p)), 2) for i in range(p) for s in (1, -1)]
+        rows = [row for row in rows if any(row[:-1])]
+        expected = set()
+        for chosen in combinations(rows, p):
+            system = flint.fmpq_mat(p, p, [int(x) for row in chosen for x in row[:-1]])
+            if system.det():
+                solved = system.solve(flint.fmpq_mat(p, 1, [int(row[-1]) for row in chosen]))
+                place = [Fraction(int(x.p), int(x.q)) for x in solved.entries()]
+                if all(sum(map(mul, r[:-1], place)) <= r[-1] for r in rows):
+                    expected.add(tuple(place))
+        assert corner_set(polytope(*rows)) == expected
 
 
 @pytest.mark.parametrize(
