@@ -51,6 +51,8 @@ DEFAULT_NODES = 400
 """Cells of controls looked at in all."""
 FIRST_STEPS = (1, 2, 4, 8, 16)
 MAX_STEPS = 1024
+IDLE = Fraction(99, 100)
+"""A round without new cells that leaves this much of the bracket is the last."""
 DEFECT_SHARE = 16
 """More steps are taken while the defect of those there are is this part of the bracket."""
 CANDIDATES = 400
@@ -140,25 +142,22 @@ class _Search:
         self, nodes: int, width: Fraction | None, stop: float | None
     ) -> Iterator[NetFloorClaim]:
         """A claim a round; both sides get more of everything in each."""
-        rows, limit, fresh = 1, 1, True
+        rows, limit, spent, last = 1, 1, 0, Fraction(1 << 41)
         while True:
             self._choose(rows)
             self._upper(rows)
-            if fresh:
-                # Root cells of several numbers of steps: where the separation begins.
-                for count in FIRST_STEPS:
-                    self._lower(count, 1, width)
-            else:
-                for count in self._promising():
-                    self._lower(count, limit, width)
+            # First the root cells of several numbers of steps: where the separation begins.
+            for count in FIRST_STEPS if not spent else self._promising():
+                self._lower(count, limit, width, stop)
             yield self._claim()
+            reached, before = _width(self._claim()), spent
             spent = sum(tree.nodes for tree in self.trees.values())
             late = stop is not None and time.monotonic() >= stop
-            narrow = width is not None and _width(self._claim()) <= width
-            if narrow or late or spent >= nodes:
+            idle = spent == before and reached > last * IDLE
+            if late or idle or spent >= nodes or (width is not None and reached <= width):
                 return
-            rows, fresh = min(2 * rows, CONTROL_ROWS), False
-            limit = 2 * limit + 6
+            last = reached
+            rows, limit = min(2 * rows, CONTROL_ROWS), 2 * limit + 6
             self.cells = min(4 * self.cells, MAX_CELLS)
 
     def _promising(self) -> list[int]:
@@ -261,7 +260,7 @@ class _Search:
 
     # --- the lower side ---------------------------------------------------------------------
 
-    def _lower(self, count: int, limit: int, width: Fraction | None) -> None:
+    def _lower(self, count: int, limit: int, width: Fraction | None, stop: float | None) -> None:
         tree = self.trees.get(count)
         if tree is None:
             steps = self._steps(self.active.points, count)
@@ -271,7 +270,7 @@ class _Search:
             # Above the upper end less the defect there is nothing to be found.
             slack = Fraction(0) if width is None else width / GOAL_SHARE
             goal = self.above[0] + tree.steps.defect - slack
-        tree.grow(max(limit, tree.nodes), goal)
+        tree.grow(max(limit, tree.nodes), goal, stop)
         below = tree.lower()
         if below is None:
             return

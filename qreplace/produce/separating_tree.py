@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -58,9 +59,14 @@ class SeparatingTree:
         """Every control misses by so much: the smallest value of a leaf."""
         return self._open[0][0] if self._open else self.root.value
 
-    def grow(self, nodes: int, goal: Fraction) -> None:
-        """Halve the worst cells until there are so many nodes, or the distance is the goal."""
+    def grow(self, nodes: int, goal: Fraction, stop: float | None = None) -> None:
+        """Halve the worst cells until there are so many nodes, or the distance is the goal.
+
+        ``stop`` is a reading of the monotonic clock at which it ends as well.
+        """
         while self.nodes < nodes and self._open and self.distance < goal:
+            if stop is not None and time.monotonic() >= stop:
+                return
             _, _, node = self._open[0]
             step = self._split(node)
             if step is None:

@@ -440,11 +440,10 @@ class Controlled:
         if not size:
             return ZERO
         aim = sum((sum(map(mul, row, self.target(i)), ZERO) for i, row in functional), ZERO)
-        reach = Fraction(self._support(functional), 1 << (STATE_BITS + COSTATE_BITS))
-        return max(ZERO, (aim - reach) / size)
+        return max(ZERO, (aim - self.support_upper(functional)) / size)
 
-    def _support(self, functional: Functional) -> int:
-        """An upper bound of ``lambda . z_N`` in costate times state units."""
+    def support_upper(self, functional: Functional) -> Fraction:
+        """An upper bound of ``lambda . z_N`` for every control of the cells."""
         costates = [[x << COSTATE_BITS for x in row] for _, row in functional]
         indices = [i for i, _ in functional]
         total = 0
@@ -457,7 +456,7 @@ class Controlled:
             total += -(-max(worst) // cell.denominator)
         unit = self.problem.initial_unit
         start = sum(sum(map(mul, p, self.problem.initial)) for p in costates) << STATE_BITS
-        return total - (-start // unit)
+        return Fraction(total - (-start // unit), 1 << (STATE_BITS + COSTATE_BITS))
 
     def _back(
         self, cell: Cell, index: int, step: int, costate: list[int]

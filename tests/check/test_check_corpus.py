@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 from make_corpus import CORPUS, documents
 
-from qreplace.check import bounds, functional, region, sums_of_squares, work
+from qreplace.check import (
+    bounds,
+    cell_cover,
+    functional,
+    piecewise,
+    piecewise_work,
+    region,
+    sums_of_squares,
+    work,
+)
 from qreplace.check.bounds import ScopedBound, ScopedConstants
 from qreplace.check.registry import CHECKERS, check_claim
 from qreplace.claims import KINDS, claim_bytes, read_claim
@@ -123,7 +132,16 @@ def test_every_kind_has_checker_and_corpus(kind: str) -> None:
 
 
 CHECKER_MODULES = [importlib.import_module(f"qreplace.check.{kind}") for kind in KINDS]
-SHARED_MODULES = [bounds, functional, region, sums_of_squares, work]
+SHARED_MODULES = [
+    bounds,
+    cell_cover,
+    functional,
+    piecewise,
+    piecewise_work,
+    region,
+    sums_of_squares,
+    work,
+]
 
 
 @pytest.mark.parametrize("module", CHECKER_MODULES, ids=lambda m: m.__name__)

@@ -137,6 +137,21 @@ def test_the_width_ends_the_search() -> None:
     assert narrow.upper - narrow.lower < (several[0].upper or 0) - several[0].lower
 
 
+def test_a_single_atom_ends_by_itself() -> None:
+    """There is nothing to halve: the search ends when a round brings no more, far below budget."""
+    question = maps([atom([[1]], [["1/2"]])], atom([[2]]), region=None, witnesses=[[1]], full=False)
+    widths = [upper - lower for lower, upper in brackets(question, nodes=10**6)]
+    assert widths[-1] < Fraction(1, 100)
+
+
+def test_time_is_a_budget_too() -> None:
+    """With no time left the first claim is the only one, and it is a claim."""
+    question = maps(
+        [atom([[1]], [["1/8"]]), atom([[-1]], [["1/4"]])], atom([["1/5"]]), region=box([-1], [1])
+    )
+    assert len(brackets(question, nodes=10**6, seconds=0)) == 1
+
+
 def test_the_same_request_gives_the_same_claims() -> None:
     question = maps(
         [atom([[1]], [["1/8"]]), atom([[-1]], [["1/4"]])], atom([["1/5"]]), region=box([-1], [1])

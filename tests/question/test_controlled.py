@@ -83,6 +83,28 @@ def test_separations_and_enclosures(seed: int) -> None:
         assert (missed <= np.array(uppers) + SLACK * scale).all()
 
 
+@settings(max_examples=120)
+@given(st.integers(0, 10**6))
+def test_support_along_any_functional(seed: int) -> None:
+    """Wide cells, strong state dependence, every vertex control: nothing goes further."""
+    rng = np.random.default_rng(seed)
+    system = random_system(rng, contractive=False, largest=2, horizon=Fraction(3, 2))
+    walk = walk_of(system, 3)
+    for step in range(3):
+        if rng.integers(2):
+            walk.set_cell(step, walk.cell(step).halves()[int(rng.integers(2))])
+    size = len(system.start)
+    vertices = [np.array(walk.cell(k).vertices) / walk.cell(k).denominator for k in range(3)]
+    controls = [list(control) for control in itertools.product(*vertices)]
+    controls += [[in_cell(rng, walk.cell(k)) for k in range(3)] for _ in range(6)]
+    ends = [mixed(system, float(walk.steps.step), control) for control in controls]
+    for _ in range(6):
+        row = rng.integers(-9, 10, (3, size))
+        functional = [(i, tuple(int(x) for x in row[i])) for i in range(3)]
+        best = max(float((row * end).sum()) for end in ends)
+        assert best <= float(walk.support_upper(functional)) + SLACK * (1 + abs(best))
+
+
 @settings(max_examples=40)
 @given(st.integers(0, 10**6))
 def test_at_one_control_both_bounds_meet(seed: int) -> None:
