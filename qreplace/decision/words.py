@@ -143,6 +143,7 @@ _LOWER = {
     "compositional": "the blocks' value functions, less the coupling, show",
     "support": "a bound of one functional shows",
     "observable": "what no schedule can change shows",
+    "pwa_supremum": "one input of its map shows",
     "schedule_minimum": "a bound of every schedule shows",
     "count_minimum": "a bound of every choice of counts shows",
     "net_floor": "every control on the net shows",

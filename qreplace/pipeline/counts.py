@@ -184,6 +184,8 @@ def open_depths(subject: Subject, bits: int, proved: Sequence[Checked]) -> Itera
         below, above = search.hardest[0], search.easiest[-1]
     grid = islice(every_depth(subject.question.search.depths), LOOKED_AT)
     depths = [depth for depth in grid if depth <= MAX_SCHEDULE_STEPS]
+    if not depths:
+        return
     lower = _Margins(subject, bits, below, proved, "lower", depths)
     upper = _Margins(subject, bits, above, proved, "upper", depths)
     for depth in depths:

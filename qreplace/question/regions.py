@@ -17,6 +17,9 @@ Halfspace = tuple[int, ...]
 """Integers ``(a_1 .. a_p, b)`` for ``a x <= b``."""
 
 MAX_CORNERS = 4096
+"""Corners of a box are listed up to this many."""
+MAX_POLYGON = 1024
+MAX_POLYTOPE_INPUTS = 16
 
 
 @dataclass(frozen=True)
@@ -127,8 +130,8 @@ def polygon_region(vertices: Sequence[tuple[Fraction, ...]]) -> Polytope:
     """A convex polygon by its corners; raises ``InputError`` unless they turn left throughout."""
     points = [homogeneous(v) for v in vertices]
     count = len(points)
-    if count < 3:
-        raise InputError(f"an input polygon has at least 3 corners, received {count}")
+    if not 3 <= count <= MAX_POLYGON:
+        raise InputError(f"an input polygon has 3 to {MAX_POLYGON} corners, received {count}")
     halfspaces = []
     for i in range(count):
         (ax, ay), (bx, by) = vertices[i], vertices[(i + 1) % count]
@@ -151,6 +154,11 @@ def polytope_region(normals: Sequence[Sequence[Fraction]], offsets: Sequence[Fra
     if not normals or len(normals) != len(offsets):
         raise InputError("an input polytope has one offset a row of its normals")
     p = len(normals[0])
+    if p > MAX_POLYTOPE_INPUTS:
+        raise InputError(
+            f"an input polytope has at most {MAX_POLYTOPE_INPUTS} inputs, received {p}; give a box "
+            "or a ball"
+        )
     rows = [
         homogeneous((*normal, offset))[:-1] for normal, offset in zip(normals, offsets, strict=True)
     ]

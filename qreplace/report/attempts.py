@@ -57,8 +57,8 @@ def _row(attempt: Attempt) -> AttemptRow:
 
 
 def _seconds(attempt: Attempt) -> str:
-    """Wall-clock seconds to two decimals or, from 100 on, none; empty for what never ran."""
-    if attempt.outcome == "not_tried":
+    """Wall-clock seconds to two decimals or, from 100 on, none; empty where none were taken."""
+    if attempt.outcome == "not_tried" or not attempt.seconds:
         return ""
     if attempt.seconds >= 100:
         return f"{attempt.seconds:,.0f}"

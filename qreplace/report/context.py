@@ -31,7 +31,7 @@ class Attempt:
     upper: Fraction | None
     claims: int
     seconds: float
-    """Wall-clock time; for people only."""
+    """Wall-clock time, for people only; 0 where it was not taken."""
 
 
 @dataclass(frozen=True)

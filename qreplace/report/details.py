@@ -13,6 +13,7 @@ from qreplace.report.attempts import AttemptRow, attempt_rows
 from qreplace.report.claim_words import about
 from qreplace.report.context import ReportContext
 from qreplace.report.decimals import Number, at_least, at_most, end
+from qreplace.report.ledger import LedgerRow, ledger_rows
 from qreplace.report.obstruction import Obstruction, obstruction
 from qreplace.report.premises import DeclaredPremise, declared_premise
 from qreplace.report.references import Reference, references
@@ -102,6 +103,8 @@ class Details:
     obstruction: Obstruction | None
     claims: tuple[ClaimGroup, ...]
     claim_count: int
+    ledger: tuple[LedgerRow, ...]
+    """What a bracket on a net of inputs loses, step by step; mostly empty."""
     attempts: tuple[AttemptRow, ...]
     references: tuple[Reference, ...]
     notes: str
@@ -124,6 +127,7 @@ def detail(document: Mapping[str, Any], context: ReportContext) -> Details:
         obstruction=obstruction(document, context),
         claims=_claims(document, context),
         claim_count=len(document["claims"]),
+        ledger=ledger_rows(context),
         attempts=attempt_rows(context.attempts),
         references=references(document, context.claims, context.attempts),
         notes=one_line(labels.notes),

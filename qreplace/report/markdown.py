@@ -191,7 +191,24 @@ def _claims(details: Details) -> str:
         table = _table(["about", "at least", "at most", "SHA-256"], rows, plain=(3,))
         limits = f"\n\nDoes not show more: {escaped(group.not_shown)}" if group.not_shown else ""
         parts.append(f"### {group.kind}: {group.words}{limits}\n\n{table}")
+    if details.ledger:
+        parts.append(_ledger(details))
     return "\n\n".join(parts)
+
+
+def _ledger(details: Details) -> str:
+    rows = [
+        [
+            str(row.step),
+            row.operation,
+            str(row.amount),
+            "" if row.paper is None else str(row.paper),
+            row.note,
+        ]
+        for row in details.ledger
+    ]
+    table = _table(["step", "what is replaced", "adds at most", "the paper's term", "note"], rows)
+    return f"### What the bracket on the net is made of\n\n{table}"
 
 
 def _limits(summary: Summary) -> str:

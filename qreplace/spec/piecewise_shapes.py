@@ -7,7 +7,6 @@ same rules are refused again, without places for people, when the maps are forme
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,7 +17,6 @@ from qreplace.question.arrays import ExactArray, load_array
 from qreplace.question.maps import Point, homogeneous
 from qreplace.question.model import Array, InlineArray
 from qreplace.question.piecewise_problem import MAX_WITNESSES, Former
-from qreplace.question.regions import MAX_CORNER_SYSTEMS
 from qreplace.spec.blocks.array import MAX_INLINE
 from qreplace.spec.blocks.objective import FullDomainSpec
 from qreplace.spec.blocks.piecewise import (
@@ -315,11 +313,8 @@ def _region_shapes(spec: RegionSpec, inputs: int, resolved: Resolved) -> Finding
         elif normals is not None:
             rows = normals.shape[0]
             yield from vector(("offsets",), rows, "one a row of the normals")
-            systems = math.comb(rows + 2 * inputs, inputs)
-            if rows > MAX_VERTICES or systems > MAX_CORNER_SYSTEMS:
-                wanted = (
-                    f"few enough inequalities of {inputs} inputs that their corners can be found"
-                )
+            if rows > MAX_VERTICES:
+                wanted = f"at most {MAX_VERTICES} inequalities"
                 message = needed(wanted, str(rows), "Give a box or a ball.")
                 yield Finding((*_REGION, "normals"), message, "too-large")
 

@@ -211,6 +211,14 @@ def test_a_failing_solver_is_reported_and_the_rest_stays(monkeypatch: pytest.Mon
     assert {claim_kind(c) for c in produced.claims.values()} == {"affine_lp", "schedule_error"}
 
 
+def test_grids_of_great_depths_are_left_to_the_radii() -> None:
+    deep = dataclasses.replace(
+        corners("1/24"), search=Search((DepthRange(10**6, 10**6 + 5, 1),), (0,))
+    )
+    assert list(open_depths(Subject(deep, {}), 0, [])) == []
+    assert not minima(produced_for(deep).claims)
+
+
 def test_progress_is_reported_depth_by_depth() -> None:
     heard: list[tuple[str, int, int]] = []
     produce_claims(

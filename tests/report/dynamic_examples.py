@@ -14,12 +14,15 @@ from lifted_questions import L2, LINF
 from qreplace.claims import Claim, claim_digest, claim_kind
 from qreplace.claims.affine_dynamics import AffineDynamicsClaim, DominantPiece
 from qreplace.claims.compositional import Block, CompositionalClaim
+from qreplace.claims.count_minimum import Bounded, CountMinimumClaim, Split
 from qreplace.claims.field_constants import FieldConstantsClaim
 from qreplace.claims.functional import Functional
 from qreplace.claims.hjb_sos import HjbSosClaim
+from qreplace.claims.net_floor import NetFloorClaim, NetFunctional, NetLower, NetUpper
 from qreplace.claims.observable import ObservableClaim
 from qreplace.claims.operator_norm import OperatorNormClaim
 from qreplace.claims.perturbed import NominalAtom, PerturbedClaim
+from qreplace.claims.pwa_supremum import PwaSupremumClaim, ScheduleMap, WitnessCover
 from qreplace.claims.region import BoxPart, TimePart
 from qreplace.claims.relaxed_control import (
     ControlPiece,
@@ -27,6 +30,7 @@ from qreplace.claims.relaxed_control import (
     RelaxedControl,
     RelaxedControlClaim,
 )
+from qreplace.claims.schedule_minimum import ScheduleMinimumClaim
 from qreplace.claims.sums_of_squares import NO_SQUARES, Combination, Gram, Multiplier, Squares
 from qreplace.claims.support import SupportClaim
 from qreplace.decision.words import not_shown
@@ -217,7 +221,28 @@ def gram_claim() -> HjbSosClaim:
     return value_function("1 - z1", 1, "1/2", flow=(Combination(gram, ()),))
 
 
+NO_SUBJECT = "0" * 64
+PIECEWISE_CLAIMS: dict[str, Claim] = {
+    "pwa_supremum": PwaSupremumClaim(
+        "qreplace/claim/pwa_supremum/v1", NO_SUBJECT, 0, ScheduleMap("schedule", (0, 1)),
+        Fraction(1, 3), (Fraction(0),), Fraction(1, 2), WitnessCover("witnesses"),
+    ),
+    "schedule_minimum": ScheduleMinimumClaim(
+        "qreplace/claim/schedule_minimum/v1", NO_SUBJECT, 0, 3, Fraction(1), ((Fraction(0),),),
+        (-1, 0, -1, 0, 0),
+    ),
+    "count_minimum": CountMinimumClaim(
+        "qreplace/claim/count_minimum/v1", NO_SUBJECT, 0, 4, Fraction(1), (),
+        (Split("split", 0, 1), Bounded("bounded", 0), Bounded("bounded", 0)),
+    ),
+    "net_floor": NetFloorClaim(
+        "qreplace/claim/net_floor/v1", NO_SUBJECT, 0, Fraction(1), Fraction(2),
+        NetLower(2, ((Fraction(0),),), (NetFunctional((0,), ((1,),)),), Fraction(1), (0,)),
+        NetUpper(((Fraction(1), Fraction(0)),), 1, (), Fraction(1)),
+    ),
+}  # fmt: skip
 ONE_OF_EACH: dict[str, Claim] = {
+    **PIECEWISE_CLAIMS,
     "affine_dynamics": affine_claim(),
     "perturbed": perturbed(),
     "hjb_sos": worked_example(),

@@ -27,13 +27,14 @@ from dynamic_examples import (
     worked_example,
 )
 from html_reader import Element, only, read_html
-from report_examples import HOSTILE, LIFTED, changed, study_of
+from report_examples import HOSTILE, LIFTED, changed, study_of, with_tolerance
 
 from qreplace.claims import KINDS, Claim
 from qreplace.claims.frozen import FrozenClaim
 from qreplace.decision import words as decision_words
 from qreplace.decision.plan import CLAIMED_ORDER, ORDER_RULE
 from qreplace.report import render
+from qreplace.report.attempts import attempt_rows
 from qreplace.report.claim_words import about
 from qreplace.report.context import Attempt, Outcome
 from qreplace.report.explain import explain
@@ -55,6 +56,13 @@ ABOUT = {
     "operator_norm": "l2 norm of the weights of atom 3: at most 1.33334 (by definiteness)",
     "field_constants": "at most B 1.33334, L 1.66667, m -0.666666 for steps up to 0.666666, "
     "V 0.333334, differences of atoms 2.33334; tube margin at least 0.666666",
+}
+ABOUT |= {
+    "pwa_supremum": "one schedule over every witness at depth 2",
+    "schedule_minimum": "every schedule, 3 prefixes at 1 input, at depth 3",
+    "count_minimum": "every choice of counts, 2 parts, at depth 4",
+    "net_floor": "every control over 2 steps at 1 input; one control over 1 step, limit of large "
+    "depth",
 }
 QUESTION_OF = {"compositional": TWO, "affine_dynamics": TURNING}
 
@@ -324,11 +332,20 @@ def test_json_lists_the_attempts_of_the_document() -> None:
     assert keys.index("claims") < keys.index("attempts") < keys.index("weakest")
 
 
-def test_a_lifted_study_has_one_attempt_and_no_table() -> None:
-    found = study_of(changed(LIFTED))
+def test_a_lifted_study_that_its_floor_decides_has_one_attempt_and_no_table() -> None:
+    found = study_of(with_tolerance(LIFTED, "1/10"))
     files = render(found.document(), found.report_context(), figures=False)
     assert len(found.attempts) == 1
     assert b'id="attempts"' not in files["report.html"]
+
+
+def test_exact_searches_of_counts_show_among_the_attempts() -> None:
+    """Untimed, as everything of a lifted study."""
+    found = study_of(changed(LIFTED))
+    files = render(found.document(), found.report_context(), figures=False)
+    assert [a.engine for a in found.attempts] == ["affine_lp", "count_minimum"]
+    assert [row.seconds for row in attempt_rows(found.attempts)] == ["", ""]
+    assert b'id="attempts"' in files["report.html"]
 
 
 # --- references -----------------------------------------------------------------------------------

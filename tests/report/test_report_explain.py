@@ -57,7 +57,9 @@ def test_another_tolerance_turns_the_verdict() -> None:
     assert "Tolerance: 0.15 in A, 0.1 in B." in text
     assert "Best candidate: depth 8" in text
     assert "Floor:" not in text
-    assert "Claims only" not in text
+    # At 0.15 depth 4 is too shallow by its counts; at 0.1 the floor itself excludes every depth.
+    assert "Claims only in A: 1 × least error over all counts of one depth." in text
+    assert "Claims only in B" not in text
 
 
 def test_more_depths_and_claims_show_as_such() -> None:

@@ -13,10 +13,7 @@ from dynamic_examples import context_of, document_of
 from lifted_questions import LINF
 from piecewise_questions import atom, box, pwa_question, reference
 
-from qreplace.claims import Claim
-from qreplace.claims.count_minimum import Bounded, CountMinimumClaim, Split
 from qreplace.claims.pwa_supremum import ComparatorMap, PwaSupremumClaim, ScheduleMap
-from qreplace.claims.schedule_minimum import ScheduleMinimumClaim
 from qreplace.produce.pwa_supremum import produce
 from qreplace.question.model import Question
 from qreplace.question.subject import Subject
@@ -116,29 +113,6 @@ def test_nothing_is_drawn_without_a_claim_a_region_or_with_three_inputs() -> Non
     three = dataclasses.replace(question.system, inputs=3)  # type: ignore[type-var]
     other = dataclasses.replace(question, system=three)
     assert field_plot(document_of(question, claims), context_of(other, claims)) is None
-
-
-MINIMUM = ScheduleMinimumClaim(
-    "qreplace/claim/schedule_minimum/v1", "0" * 64, 0, 3, Fraction(1), ((Fraction(0),),),
-    (-1, 0, -1, 0, 0),
-)  # fmt: skip
-COUNTS = CountMinimumClaim(
-    "qreplace/claim/count_minimum/v1", "0" * 64, 0, 4, Fraction(1), (),
-    (Split("split", 0, 1), Bounded("bounded", 0), Bounded("bounded", 0)),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("claim", "place", "words"),
-    [
-        (MINIMUM, 3, "every schedule, 3 prefixes at 1 input, at depth 3"),
-        (COUNTS, 4, "every choice of counts, 2 parts, at depth 4"),
-    ],
-)
-def test_claims_say_what_they_are_about(claim: Claim, place: int, words: str) -> None:
-    question, _ = line()
-    assert about(claim, context_of(question, ())) == (place, words)
-    assert at_single_depth(claim)
 
 
 def test_largest_errors_say_over_what() -> None:

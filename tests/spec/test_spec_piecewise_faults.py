@@ -140,7 +140,7 @@ REGIONS: list[tuple[dict[str, Any], str, str]] = [
     (box([0, 1], [1, 1]), "/upper", "for every input, received 1 and 1 at index 1"),
     (polygon([0, 0], [0, 1], [1, 0]), "", "counterclockwise"),
     (polygon([0, 0], [1, 1], [2, 2]), "", "no three lie on a line"),
-    (polygon([0, 0], [1, 1]), "", "at least 3 corners, received 2"),
+    (polygon([0, 0], [1, 1]), "", "3 to 1024 corners, received 2"),
     (polygon([0, 0, 0]), "/vertices", "corners of shape n x 2"),
     (polygon(*([i, 0] for i in range(1025))), "/vertices", "at most 1024 corners"),
     (polytope(SIDES[::2], [1, 1]), "", "unbounded: add the missing inequalities"),
@@ -166,7 +166,7 @@ def test_plane_regions_have_two_inputs(kind: str, remedy: str) -> None:
     assert remedy in found.message
 
 
-@pytest.mark.parametrize(("rows", "inputs"), [(9, 6), (400, 2), (1025, 1)])
+@pytest.mark.parametrize(("rows", "inputs"), [(1025, 1), (1025, 2)])
 def test_polytopes_whose_corners_are_too_many(rows: int, inputs: int) -> None:
     atom = {"activation": "relu", "input_weights": [[1] * inputs] * 2}
     tree = changed(
