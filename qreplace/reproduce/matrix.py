@@ -90,9 +90,9 @@ def compute(entry: Entry, progress: Progress) -> Table:
         *cells,
         *_supremum_rows(suprema),
         number(
-            "least error of the 128 schedules of depth 7, witnesses",
+            "least of the 128 schedules of depth 7, witnesses",
             minimum,
-            "schedule_minimum, pwa_supremum",
+            "pwa_supremum, schedule_minimum",
             PUBLISHED_MINIMUM,
         ),
         _matching_depth(suprema, minima),
@@ -105,6 +105,7 @@ def compute(entry: Entry, progress: Progress) -> Table:
         name="matrix",
         title=entry.title,
         reference=entry.reference,
+        given=True,
         instance=(
             "The paper's instance as far as it is given, completed by that of the shipped "
             "certificate matrix-matching: F32 the reference, F4 the high-precision comparator of "
@@ -196,7 +197,7 @@ def _supremum_rows(suprema: dict[tuple[str, Side], Interval]) -> list[Row]:
 
 def _witness_minima(question: Question, comparator: Interval) -> tuple[Interval, list[bool]]:
     """The least error of depth 7 on the witnesses, and whether each depth to 7 exceeds F4."""
-    asked = dataclasses.replace(question, domain=WitnessDomain("witnesses", _witnesses()))
+    asked = dataclasses.replace(question, domain=WitnessDomain("witnesses", witness_inputs()))
     subject = Subject(asked, {})
     claim = produce_minimum(subject, 0, 7)
     best = produce_supremum(subject, 0, ScheduleMap("schedule", _best(subject, 7)))
@@ -209,7 +210,7 @@ def _witness_minima(question: Question, comparator: Interval) -> tuple[Interval,
     return minimum, exceeds
 
 
-def _witnesses() -> InlineArray:
+def witness_inputs() -> InlineArray:
     """The origin, and radii k/20 times rational points of the circle near angles 2 pi j / 64."""
     points = [(Fraction(0), Fraction(0))]
     for j in range(ANGLES):
@@ -235,8 +236,8 @@ def _matching_depth(suprema: dict[tuple[str, Side], Interval], minima: Sequence[
     excluded = len(minima) == 7 and all(minima)
     found = "8" if feasible and excluded else "not shown"
     eight = Interval(Fraction(8), Fraction(8)) if found == "8" else None
-    shown = "pwa_supremum, schedule_minimum at depths 1 to 7"
-    return Row("matching depth of the comparator, D_match", found, shown, "8", found == "8", eight)
+    shown = "pwa_supremum, schedule_minimum (1-7)"
+    return Row("matching depth, D_match", found, shown, "8", found == "8", eight)
 
 
 # --- the shipped certificate ----------------------------------------------------------------------
@@ -248,8 +249,7 @@ def _shipped(subject: Subject, claims: Sequence[Claim]) -> tuple[list[Row], Row]
     minima = [claim for claim in claims if isinstance(claim, ScheduleMinimumClaim)]
 
     def bracket(depth: int) -> Interval:
-        found = ends(subject, [c for c in suprema if _depth(c) == depth])
-        return found
+        return ends(subject, [c for c in suprema if _depth(c) == depth])
 
     comparator, student, seven = bracket(0), bracket(8), bracket(7)
     least = {
@@ -259,18 +259,17 @@ def _shipped(subject: Subject, claims: Sequence[Claim]) -> tuple[list[Row], Row]
         number("largest |F4 - F32|, disk", comparator, "pwa_supremum, shipped"),
         number("largest |F8 - F32|, disk", student, "pwa_supremum, shipped"),
         number(
-            "least error of the 128 schedules of depth 7, disk",
+            "least of the 128 schedules of depth 7, disk",
             Interval(least[7], seven.upper),
-            "schedule_minimum, pwa_supremum, shipped",
+            "pwa_supremum, schedule_minimum, shipped",
         ),
     ]
     limit, reach = comparator.upper, comparator.lower
     excluded = limit is not None and all(v is not None and v > limit for v in least.values())
     feasible = reach is not None and student.upper is not None and student.upper < reach
     found = "8" if excluded and feasible else "not shown"
-    return rows, Row(
-        "matching depth on the disk", found, "the same, depths 1 to 7", "8", found == "8"
-    )
+    shown = "pwa_supremum, schedule_minimum (1-7), shipped"
+    return rows, Row("matching depth on the disk", found, shown, "8", found == "8")
 
 
 def _depth(claim: PwaSupremumClaim) -> int:

@@ -55,6 +55,7 @@ def compute(entry: Entry, progress: Progress, depth: int = MOST_DEPTH) -> Table:
         name="split",
         title=entry.title,
         reference=entry.reference,
+        given=False,
         instance=(
             "Our instance of QR 9.1: atoms S_l(sigma y) - x/2, sigma = -1 or 1, l = 0 or 1, every "
             "y in [-2, 2]. reached: alpha (S_0 + S_1)/2; missed: alpha S_{1/2}; alpha = "
@@ -99,7 +100,7 @@ def marker(subject: Subject, name: str, depth: int) -> Row:
         found, shown = Interval(best.lower, above.upper), EXHAUSTIVE
     else:
         below = ends(subject, [produce_minimum(subject, 0, depth, points=points)])
-        found, shown = Interval(below.lower, above.upper), "schedule_minimum, pwa_supremum"
+        found, shown = Interval(below.lower, above.upper), "pwa_supremum, schedule_minimum"
     return number(f"E_D, {name} target, D = {depth}", found, shown)
 
 

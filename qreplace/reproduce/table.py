@@ -18,7 +18,7 @@ from qreplace.exact.rational import approximate, decimal_text, format_rational, 
 WIDTH = 100
 DIGITS = 9
 """Significant digits of a printed end."""
-TINY = Fraction(1, 10**9)
+TINY = Fraction(1, 10**6)
 """Smaller numbers are printed with a power of ten."""
 
 DIAGNOSTIC = "diagnostic (floats)"
@@ -70,7 +70,7 @@ def decimal(value: Fraction, *, up: bool) -> str:
     exponent = 0
     while abs(value) < 1:
         value, exponent = value * 10, exponent + 1
-    return f"{decimal_text(value, up=up, digits=3)}e-{exponent}"
+    return f"{decimal_text(value, up=up, digits=DIGITS)}e-{exponent}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,10 @@ class Table:
     title: str
     reference: str
     """Where the paper prints it."""
+    given: bool
+    """Whether the paper gives the instance; what agrees on one of ours is only a pattern."""
     instance: str
-    """What exactly was computed, and whether the paper gives it."""
+    """What exactly was computed."""
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
 
@@ -133,6 +135,7 @@ class Table:
             "title": self.title,
             "reference": self.reference,
             "instance": self.instance,
+            "instance_given": self.given,
             "agrees": self.agrees,
             "compared": len(compared),
             "rows": [row.document() for row in self.rows],
@@ -146,7 +149,9 @@ class Table:
         for note in self.notes:
             lines += ["", *textwrap.wrap(note, WIDTH)]
         compared = [row.agrees for row in self.rows if row.agrees is not None]
-        lines += ["", f"{sum(compared)} of {len(compared)} comparable entries agree"]
+        whose = "" if self.given else ", on an instance of our own"
+        summary = f"{sum(compared)} of {len(compared)} comparable entries agree{whose}"
+        lines += ["", summary if compared else "nothing here can be compared with the paper"]
         return "\n".join(lines)
 
 
