@@ -38,6 +38,10 @@ DEFAULT_MEGABYTES = 8192
 NARROW = Fraction(1, 10**9)
 """A bracket this narrow, relative to its upper end, needs no further engine."""
 FINITE_DEPTH_TASKS = ("schedules", "lower_at_depths", "comparator")
+SHALLOW = 1 << 12
+"""Schedules of a depth at which they are looked at before any floor is."""
+IMPROVING = ("net_floor",)
+"""Tasks each of whose claims is tighter than the one before: the last one serves."""
 MAX_FINITE_DEPTHS = 24
 """Depths at which finite-depth claims are asked for beside the radii."""
 
@@ -224,11 +228,14 @@ class _Trial:
         answer = run(self.subject, Task(name, self.bits, limits))
         accepted: list[Claim] = []
         problems = [answer.failed] if answer.failed else []
-        for data in answer.claims:
+        improving = name in IMPROVING
+        for data in reversed(answer.claims) if improving else answer.claims:
             try:
                 claim = read_claim(data)
                 self.produced.accept(self.subject, claim)
                 accepted.append(claim)
+                if improving:
+                    break
             except (Rejected, Malformed) as error:
                 problems.append(f"the checker refused what it produced: {error}")
         outcome: Outcome = "kept" if accepted else "failed"
@@ -241,13 +248,18 @@ class _Trial:
             name, self.bits, outcome, detail, answer.seconds, accepted, floor=floor
         )
 
-    def _finite_depths(self) -> None:
-        """Schedules and lower ends of E_D at depths that the radii leave open (T3.6, T7.8)."""
+    def _finite_depths(self, schedules: int | None = None) -> None:
+        """Schedules and lower ends of E_D at depths that the radii leave open (T3.6, T7.8).
+
+        ``schedules``: only at depths with at most so many of them.
+        """
+        atoms = self.subject.question.dictionary_for(self.bits).atom_count
         search = Search(self.subject, self.produced.bounds)
         open_depths = [
             depth
             for depth in schedule_depths(self.subject)
-            if not search.feasible_at(depth, self.bits, CERTIFIED)
+            if (schedules is None or atoms**depth <= schedules)
+            and not search.feasible_at(depth, self.bits, CERTIFIED)
             and not search.impossible_at(depth, self.bits, CERTIFIED)
         ][:MAX_FINITE_DEPTHS]
         if not open_depths:
@@ -262,20 +274,20 @@ class _Trial:
 
 
 class _PiecewiseTrial(_Trial):
-    """The attempts on a piecewise-affine system: single depths first, floors only if they matter.
+    """The attempts on a piecewise-affine system: shallow depths, the floor, then deeper ones.
 
-    A floor says nothing that decides a small depth (theory T11.1), and brackets of a nonlinear one
-    are wide; the largest error of a schedule and the least over all schedules decide small depths.
+    A floor says nothing that decides a small depth (theory T11.1); the largest error of a schedule
+    and the least over all schedules do. At larger depths, of many schedules, the floor is cheaper.
     """
 
     def run(self) -> None:
-        """The comparator's own error, then single depths, then the floor."""
+        """Each stage only where the ones before it left something open."""
         engines = engines_for(self.subject.question, self.floor.engine)
         stages = ("finite depths", *engines)
         self.progress("comparator", 0, len(stages) + 1)
         if self._has_comparator():
             self._try("comparator")
-        self._finite_depths()
+        self._finite_depths(SHALLOW)
         for done, engine in enumerate(engines, start=1):
             self.progress(engine, done, len(stages) + 1)
             reason = self._every_depth_decided() if self.floor.engine == "auto" else ""
@@ -284,6 +296,9 @@ class _PiecewiseTrial(_Trial):
                 self.produced.record(engine, self.bits, "not_tried", reason, 0.0)
             else:
                 self._try(engine)
+        self.progress("finite depths", len(stages), len(stages) + 1)
+        if not self._every_depth_decided():
+            self._finite_depths()
         self.progress("finite depths", len(stages) + 1, len(stages) + 1)
 
     def _has_comparator(self) -> bool:

@@ -14,6 +14,13 @@ from qreplace.question.subject import Subject
 COARSE = Fraction(1)
 """Width of an upper end that decides nothing: one polygon or few boxes, for the table."""
 
+SEARCH_NODES = 4096
+"""Nodes of the search for one good schedule, unless the budget names some."""
+MINIMUM_NODES = 1 << 22
+"""Prefixes seen for the least error of one depth, unless the budget names some."""
+MAX_OPEN = 2
+"""Depths in a row that may stay open before deeper ones are given up."""
+
 
 def comparator(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     """The comparator's own largest error, bracketed (theory T1.2)."""
@@ -30,9 +37,10 @@ def suprema(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     from qreplace.produce.schedule_search import good_schedule
 
     meets = Fraction(limits.meets or 0)
-    share = None if limits.seconds is None else limits.seconds / len(limits.depths)
+    share = _share(limits)
+    nodes = SEARCH_NODES if limits.nodes is None else limits.nodes
     for depth in limits.depths:
-        schedule, least = good_schedule(subject, bits, depth, nodes=limits.nodes, seconds=share)
+        schedule, least = good_schedule(subject, bits, depth, nodes=nodes, seconds=share)
         # A schedule that already misses on some input is bounded once; a promising one closely.
         width = COARSE if least > meets else None
         claim = produce(
@@ -53,18 +61,33 @@ def minima(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     from qreplace.produce.schedule_minimum import produce
 
     target = None if limits.exceeds is None else Fraction(limits.exceeds)
-    reasons = []
+    nodes = MINIMUM_NODES if limits.nodes is None else limits.nodes
+    reasons: list[str] = []
+    in_a_row = 0
     for depth in limits.depths:
         try:
-            yield produce(subject, bits, depth, target=target)
+            yield produce(subject, bits, depth, target=target, nodes=nodes, seconds=_share(limits))
+            in_a_row = 0
         except ProducerFailed as error:
             reasons.append(f"depth {depth}: {error.message}")
+            in_a_row += 1
+        if in_a_row == MAX_OPEN:
+            reasons.append("deeper ones have more schedules, and were not tried")
+            break
     if reasons:
         raise ProducerFailed("; ".join(reasons))
+
+
+def _share(limits: Limits) -> float | None:
+    """The seconds of one depth."""
+    return None if limits.seconds is None else limits.seconds / len(limits.depths)
 
 
 def net_floor(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     """The floor on a net of inputs, as closely as the budget allows (theory T7.11)."""
     from qreplace.produce.net_floor import produce
 
-    yield from produce(subject, bits, nodes=limits.nodes, seconds=limits.seconds)
+    for claim in produce(subject, bits, nodes=limits.nodes, seconds=limits.seconds):
+        yield claim
+        if limits.exceeds is not None and claim.lower > Fraction(limits.exceeds):
+            return

@@ -73,19 +73,19 @@ def compute(entry: Entry, progress: Progress) -> Table:
     question = shipped_question()
     disk = Subject(question, {})
     polygon = _polygon(disk)
-    progress("polygons", 0, STAGES)
+    progress("parts", 0, STAGES)
     cells = _cell_rows(disk, polygon)
-    progress("largest errors", 1, STAGES)
+    progress("parts", 1, STAGES)
     suprema = {
         (name, side): _on_polygon(question, _corners(polygon, side), which)
         for name, which in MAPS.items()
         for side in SIDES
     }
-    progress("schedules on the witnesses", 2, STAGES)
+    progress("parts", 2, STAGES)
     minimum, minima = _witness_minima(question, suprema["F4", "outer"])
-    progress("the shipped certificate", 3, STAGES)
+    progress("parts", 3, STAGES)
     beyond, on_disk = _shipped(disk, shipped_claims())
-    progress("storage", 4, STAGES)
+    progress("parts", 4, STAGES)
     rows = [
         *cells,
         *_supremum_rows(suprema),
@@ -100,7 +100,7 @@ def compute(entry: Entry, progress: Progress) -> Table:
         *beyond,
         on_disk,
     ]
-    progress("storage", STAGES, STAGES)
+    progress("parts", STAGES, STAGES)
     return Table(
         name="matrix",
         title=entry.title,

@@ -40,7 +40,7 @@ def compute(entry: Entry, progress: Progress, depth: int = MOST_DEPTH) -> Table:
     deepest = within("depth", depth, 1, MOST_DEPTH)
     subjects = {name: question(name) for name in NAMES}
     stages = 2 * deepest + 1
-    progress("floors", 0, stages)
+    progress("depths", 0, stages)
     rows = _floor_rows(subjects)
     errors: dict[str, list[Interval]] = {name: [] for name in NAMES}
     for steps in range(1, deepest + 1):
