@@ -59,9 +59,10 @@ def suprema(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
 def minima(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     """No schedule of the depth comes closer: as far as the threshold asks (theory T8.4)."""
     from qreplace.produce.schedule_minimum import produce
+    from qreplace.produce.schedule_search import NODES_A_UNIT
 
     target = None if limits.exceeds is None else Fraction(limits.exceeds)
-    nodes = MINIMUM_NODES if limits.nodes is None else limits.nodes
+    nodes = MINIMUM_NODES if limits.nodes is None else limits.nodes * NODES_A_UNIT
     reasons: list[str] = []
     in_a_row = 0
     for depth in limits.depths:
