@@ -15,6 +15,7 @@ NAMES = (
     "count_minimum",
     "piecewise_cells",
     "piecewise_boxes",
+    "schedule_minimum",
 )
 
 
