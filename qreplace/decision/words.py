@@ -12,7 +12,7 @@ from qreplace.decision.names import Verdict
 from qreplace.decision.routes import PROBE_END, Route, upper_routes
 from qreplace.exact.rational import decimal_text
 from qreplace.floor.bracket import Bracket, End, bracket
-from qreplace.premises import Absent, Evidence, Premise
+from qreplace.premises import Absent, Evidence
 from qreplace.question.model import (
     AccuracyMatching,
     BoundedVariationSynthesis,
@@ -222,7 +222,7 @@ def unresolved_reasons(search: Search) -> list[str]:
 def _open_comparator(search: Search) -> list[str]:
     """Which checked ends the error of a comparator given as a map still lacks."""
     objective = search.question.objective
-    if not isinstance(objective, AccuracyMatching) or isinstance(objective.comparator, Premise):
+    if not isinstance(objective, AccuracyMatching) or objective.comparator_map is None:
         return []
     sides = ("lower", "upper")
     lacking = [s for s, end in zip(sides, search.comparator, strict=True) if end is None]

@@ -21,7 +21,6 @@ from qreplace.pipeline.counts import count_claims
 from qreplace.pipeline.engines import CHEAP, Limits, constants_for, engines_for
 from qreplace.pipeline.lifted import Progress, lifted_claims, schedule_depths
 from qreplace.pipeline.worker import Task, run
-from qreplace.premises import Premise
 from qreplace.question.model import (
     AccuracyMatching,
     ComputedFloor,
@@ -303,9 +302,7 @@ class _PiecewiseTrial(_Trial):
 
     def _has_comparator(self) -> bool:
         objective = self.subject.question.objective
-        return isinstance(objective, AccuracyMatching) and not isinstance(
-            objective.comparator, Premise
-        )
+        return isinstance(objective, AccuracyMatching) and objective.comparator_map is not None
 
     def _every_depth_decided(self) -> str:
         search = Search(self.subject, self.produced.bounds)

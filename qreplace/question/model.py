@@ -18,7 +18,6 @@ from typing import Literal
 from qreplace.errors import Malformed
 from qreplace.exact.codec import decode, encode
 from qreplace.exact.document import canonical_bytes, read_json, sha256_hex
-from qreplace.premises import Premise
 from qreplace.question.execution import (
     DeclaredTube,
     DepthRule,
@@ -396,7 +395,7 @@ def _check_piecewise(question: Question, system: PwaSystem) -> None:
 
 def _check_comparator(question: Question) -> None:
     objective = question.objective
-    if not isinstance(objective, AccuracyMatching) or isinstance(objective.comparator, Premise):
+    if not isinstance(objective, AccuracyMatching) or objective.comparator_map is None:
         return
     if not isinstance(question.system, PwaSystem):
         raise Malformed(

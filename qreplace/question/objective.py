@@ -33,6 +33,11 @@ class AccuracyMatching:
     kind: Literal["accuracy_matching"]
     comparator: Comparator
 
+    @property
+    def comparator_map(self) -> ScheduleTarget | NetworkTarget | None:
+        """The comparator where it is given as a map."""
+        return None if isinstance(self.comparator, Premise) else self.comparator
+
 
 @dataclass(frozen=True, slots=True)
 class Behavioural:

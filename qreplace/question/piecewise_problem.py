@@ -10,6 +10,14 @@ from fractions import Fraction
 from qreplace.errors import InputError
 from qreplace.question.arrays import ExactArray
 from qreplace.question.maps import Layer, Matrix, Point, PwaMap, Vector
+from qreplace.question.model import (
+    AccuracyMatching,
+    Dictionary,
+    ListedDictionary,
+    PwaSystem,
+    Question,
+    ScheduleTarget,
+)
 from qreplace.question.piecewise import (
     BallRegion,
     BoxRegion,
@@ -108,6 +116,38 @@ def euler_map(
     step = horizon / len(schedule)
     layers = {j: fields[j].layer(step) for j in set(schedule)}
     return PwaMap(inputs, tuple(layers[j] for j in schedule), initial, initial_unit)
+
+
+def form_problem(
+    question: Question,
+    system: PwaSystem,
+    dictionary: Dictionary,
+    read: ReadArray,
+    initial: ExactArray,
+) -> PwaProblem:
+    """The problem of a question whose ``dictionary`` runs; raises ``InputError`` if data misfit."""
+    target, objective = question.target, question.objective
+    if not isinstance(dictionary, ListedDictionary) or not isinstance(
+        target, (ScheduleTarget, NetworkTarget)
+    ):
+        raise InputError("this question holds no piecewise-affine maps")
+    form = Former(read, system.inputs, system.dimension, initial)
+    given = objective.comparator_map if isinstance(objective, AccuracyMatching) else None
+    comparator = None
+    if given is not None:
+        comparator = form.given_map(given, question.horizon, "the comparator")
+    return PwaProblem(
+        inputs=system.inputs,
+        dimension=system.dimension,
+        horizon=question.horizon,
+        fields=form.fields(dictionary.atoms, "the dictionary"),
+        initial=form.initial,
+        initial_unit=form.initial_unit,
+        target=form.given_map(target, question.horizon, "the target"),
+        comparator=comparator,
+        region=None if system.region is None else form.region(system.region),
+        witnesses=form.witnesses(question.domain.inputs),
+    )
 
 
 class Former:

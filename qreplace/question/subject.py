@@ -34,25 +34,24 @@ from qreplace.question.model import (
     Atom,
     BlockL2Norm,
     DeclaredSystem,
+    Dictionary,
     ForcingAtom,
     FullDomain,
     LiftedAffineSystem,
     LinearTarget,
     ListedDictionary,
-    NetworkTarget,
     Norm,
     PolynomialAtom,
     PolynomialSystem,
     PwaAtom,
     PwaSystem,
     Question,
-    ScheduleTarget,
     VectorAtom,
     VectorTarget,
     WeightedL1Norm,
     WeightedLinfNorm,
 )
-from qreplace.question.piecewise_problem import Former, PwaProblem
+from qreplace.question.piecewise_problem import PwaProblem, form_problem
 
 WEIGHT_BITS = 32
 """Weights and their total below this many bits are combined packed: schedules always are."""
@@ -165,7 +164,9 @@ class Subject:
             }
             if isinstance(question.system, PwaSystem):
                 document["domain"] = question.domain.kind
-                document["comparator"] = encode(self._comparator)
+                asked = question.objective
+                given = asked.comparator_map if isinstance(asked, AccuracyMatching) else None
+                document["comparator"] = encode(given)
             self._digests[bits] = _digest(document)
         return self._digests[bits]
 
@@ -250,42 +251,13 @@ class Subject:
             self._constants[key] = pwa_constants(problem, self.question.norm, inputs)
         return self._constants[key]
 
-    @property
-    def _comparator(self) -> ScheduleTarget | NetworkTarget | None:
-        """The comparator of an accuracy-matching objective where it is given as a map."""
-        objective = self.question.objective
-        if not isinstance(objective, AccuracyMatching):
-            return None
-        given = objective.comparator
-        return given if isinstance(given, (ScheduleTarget, NetworkTarget)) else None
-
-    def _form_piecewise(self, dictionary: Any) -> PwaProblem:
-        question = self.question
-        system, target = question.system, question.target
-        if (
-            not isinstance(system, PwaSystem)
-            or not isinstance(dictionary, ListedDictionary)
-            or not isinstance(target, (ScheduleTarget, NetworkTarget))
-        ):
+    def _form_piecewise(self, dictionary: Dictionary) -> PwaProblem:
+        system = self.question.system
+        if not isinstance(system, PwaSystem):
             raise InputError("this question holds no piecewise-affine maps")
         self._check_norm(system.dimension, 0)
         initial = self._initial(system.dimension)
-        form = Former(self.array, system.inputs, system.dimension, initial)
-        comparator = self._comparator
-        return PwaProblem(
-            inputs=system.inputs,
-            dimension=system.dimension,
-            horizon=question.horizon,
-            fields=form.fields(dictionary.atoms, "the dictionary"),
-            initial=form.initial,
-            initial_unit=form.initial_unit,
-            target=form.given_map(target, question.horizon, "the target"),
-            comparator=None
-            if comparator is None
-            else form.given_map(comparator, question.horizon, "the comparator"),
-            region=None if system.region is None else form.region(system.region),
-            witnesses=form.witnesses(question.domain.inputs),
-        )
+        return form_problem(self.question, system, dictionary, self.array, initial)
 
     def _form_polynomial(self, bits: int) -> PolynomialProblem:
         question = self.question
