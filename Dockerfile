@@ -27,7 +27,8 @@ ENV PATH=/opt/qreplace/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     QREPLACE_DATA_DIR=/data \
-    MPLCONFIGDIR=/data/cache
+    MPLCONFIGDIR=/data/cache \
+    NUMBA_CACHE_DIR=/data/cache/numba
 USER 10001:10001
 WORKDIR /data
 VOLUME /data

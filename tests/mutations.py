@@ -17,7 +17,10 @@ from qreplace.exact.rational import format_rational, parse_rational
 Place = tuple[str | int, ...]
 
 SLIGHT = Fraction(1, 10**40)
-KINDS = ("squares", "gram", "time", "box", "invariant", "implied", "relaxed", "schedule")
+KINDS = (
+    *("squares", "gram", "time", "box", "invariant", "implied", "relaxed", "schedule"),
+    *("comparator", "cells", "boxes", "witnesses", "split", "bounded", "single"),
+)
 
 
 def mutants(document: Any, count: int, seed: int) -> Iterator[tuple[str, Any]]:

@@ -43,7 +43,16 @@ from itertools import pairwise
 from operator import mul
 
 from qreplace.check.bounds import require
-from qreplace.check.piecewise_work import MapCost, Work, point_bits, product_cost
+from qreplace.check.piecewise_work import (
+    DIGIT_BITS,
+    KEPT,
+    UNIT,
+    MapCost,
+    Work,
+    divisor_cost,
+    point_bits,
+    product_cost,
+)
 from qreplace.claims.pwa_supremum import CellCover
 from qreplace.premises import Evidence
 from qreplace.question.maps import (
@@ -69,6 +78,8 @@ MAX_CELLS = 1 << 18
 MAX_CELL_INPUTS = 8
 MAX_POINT_BITS = 1 << 15
 """Most bits of a homogeneous coordinate of a vertex."""
+CELL = 20_000
+"""What a cell costs beside its numbers, in nanoseconds."""
 
 
 def check_cover(region: Region, points: Sequence[Point], cover: CellCover, work: Work) -> None:
@@ -133,6 +144,8 @@ class Vertices:
             at_a, at_b = self.values[a, kink], self.values[b, kink]
             opposite = at_a < 0 < at_b or at_b < 0 < at_a
             require(opposite, "a crossing needs opposite signs of its kink at the two ends", where)
+            long = point_bits((*self.points[a], at_a)) + point_bits((*self.points[b], at_b))
+            self.work.add(one.inputs * divisor_cost(long))
             point = crossing(self.points[a], at_a, self.points[b], at_b)
             self._evaluate(point, where)
         self.values.clear()
@@ -157,7 +170,10 @@ class Vertices:
         one, other = self.maps
         traces = one.trace(point), other.trace(point)
         here = len(self.points)
-        for number in self.asked.get(here, ()):
+        asked = self.asked.get(here, ())
+        kept = (len(asked) + len(point)) * (bits + max(c.unit_bits for c in self.costs))
+        self.work.add(KEPT * (kept + self.sites.bit_length()))
+        for number in asked:
             which, kink = self.kinks[number]
             self.values[here, number] = self.maps[which].kink_value(kink, traces[which], point)
         pieces = one.pieces(traces[0], point) | other.pieces(traces[1], point) << self.shift
@@ -171,6 +187,8 @@ class Vertices:
         evidence = Evidence.ANALYTIC_CERTIFIED
         for index, cell in enumerate(cover.cells):
             where = f"/cover/cells/{index}"
+            digits = self.sites.bit_length() // DIGIT_BITS
+            self.work.add(CELL + (len(cell) + 8) * (digits + UNIT))
             below = all(self.below[vertex] for vertex in cell)
             require(below, "the error at a vertex of a cell exceeds the upper end", where)
             pieces = -1

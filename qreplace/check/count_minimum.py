@@ -37,10 +37,12 @@ from qreplace.premises import Evidence
 from qreplace.question.norms import norm_bounds
 from qreplace.question.subject import LiftedProblem, Subject
 
-SHORT_PRODUCTS = 50
+SHORT_PRODUCTS = 10
 """So many products with a short integer cost about as much as one of two terms."""
 LIMB_BITS = 1000
 """Numbers this much longer make a product about once more as slow."""
+MAX_WAITING = 5_000_000
+"""Most counts in the parts that wait at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ def _limit_work(problem: LiftedProblem, claim: CountMinimumClaim) -> None:
     """Functionals on all atoms, a fill a part, a residual a single choice."""
     atoms, work = len(problem.atoms), Work(0)
     singles = sum(part.kind == "single" for part in claim.tree)
+    splits = sum(part.kind == "split" for part in claim.tree)
     longest = 0
     for functional in claim.functionals:
         bits = number_bits(functional)
@@ -88,6 +91,7 @@ def _limit_work(problem: LiftedProblem, claim: CountMinimumClaim) -> None:
         touched = len(functional.vector.indices)
         work.products(touched * (atoms + 1) * (1 + bits // LIMB_BITS) // SHORT_PRODUCTS)
     work.products(len(claim.tree) * atoms * (1 + longest // LIMB_BITS) // SHORT_PRODUCTS)
+    work.products(splits * atoms)
     work.products(singles * atoms * problem.dimension // SHORT_PRODUCTS)
 
 
@@ -122,6 +126,8 @@ def _walk(
             divides = box.divides(part.atom, part.at)
             require(divides, "a split leaves no counts on one side", place)  # 4
             waiting.extend(reversed(box.split(part.atom, part.at)))
+            few = len(waiting) * len(problem.atoms) <= MAX_WAITING
+            require(few, "the claim asks for more arithmetic than is done", place)
         elif isinstance(part, Bounded):
             known = 0 <= part.functional < len(gains)
             require(known, "a part names a functional that is not there", place)

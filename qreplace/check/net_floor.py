@@ -77,8 +77,12 @@ MAX_WEIGHT_BITS = 256
 MAX_HALVINGS = 40
 POINT_STEPS = 64
 """A point's constants take about as long as so many steps."""
-MAX_WORK = 400_000_000
-"""Most products of integers of the states' length: minutes of one core."""
+MAX_WORK = 100_000_000
+"""Most products of integers of the states' length: about a minute of one core."""
+MAX_PENDING = 1 << 22
+"""Most cells of controls that wait at once, step by step."""
+LEAF = 200
+"""An entry of the tree takes about as long as so many products, beside its steps."""
 
 
 def check(subject: Subject, claim: NetFloorClaim) -> tuple[ScopedBound, ...]:
@@ -190,6 +194,8 @@ def _check_work(problem: PwaProblem, below: NetLower) -> None:
     require(known, "a leaf names no functional", "/below/tree")  # 4
     passes = sum(sizes[entry] for entry in below.tree if entry >= 0)
     work = passes * below.steps * step_cost(problem) + len(below.points) * _point_cost(problem)
+    # A halving copies the steps' cells, and a changed cell is forgotten point by point.
+    work += len(below.tree) * (LEAF + below.steps + len(below.points) // 16)
     require(work <= MAX_WORK, "the tree takes too long to check", "/below/tree")
 
 
@@ -216,6 +222,8 @@ def _prove_leaves(walk: Controlled, below: NetLower) -> None:
             first, second = cells[step].halves()
             for half in (second, first):
                 pending.append((*cells[:step], half, *cells[step + 1 :]))
+            few = len(pending) * below.steps <= MAX_PENDING
+            require(few, "the tree takes too long to check", place)
             continue
         for step, cell in enumerate(cells):
             if walk.cell(step) is not cell:

@@ -37,7 +37,7 @@ from qreplace.check.piecewise import (
     require_inputs,
     require_piecewise,
 )
-from qreplace.check.piecewise_work import MapCost, Work, point_bits, product_cost
+from qreplace.check.piecewise_work import MapCost, Work, divisor_cost, point_bits, product_cost
 from qreplace.claims.pwa_supremum import (
     BoxCover,
     Cover,
@@ -52,12 +52,14 @@ from qreplace.question.maps import Point, PwaMap, difference, difference_unit
 from qreplace.question.model import Norm
 from qreplace.question.piecewise import MAX_PWA_STEPS
 from qreplace.question.piecewise_problem import PwaProblem
-from qreplace.question.regions import Region
+from qreplace.question.regions import Ball, Region
 from qreplace.question.relaxation import BITS
 from qreplace.question.subject import Subject
 
 MAX_HALVINGS = 256
 """Most halvings of one box."""
+SIDE = 3_000
+"""What comparing one side of a box costs, in nanoseconds."""
 
 
 def check(subject: Subject, claim: PwaSupremumClaim) -> tuple[ScopedBound, ...]:
@@ -173,11 +175,13 @@ class _Supremum:
         holds = all(a <= b for a, b in zip(cover.lower, inner[0], strict=True))
         holds = holds and all(a >= b for a, b in zip(cover.upper, inner[1], strict=True))
         require(holds, "the first box does not hold the region", place)  # 9
+        each = self._side_cost(cover, region)
         boxes = [(cover.lower, cover.upper, 0)]
         for index, axis in enumerate(cover.splits):
             where = f"/cover/splits/{index}"
             require(bool(boxes), "the halvings go on after the last box", where)  # 9
             low, high, depth = boxes.pop()
+            self.work.add(each)
             if axis == -1:
                 bounded = region.avoids_box(low, high) or self._box(low, high, region) <= upper
                 require(bounded, "the bound on a box exceeds the upper end", where)  # 9
@@ -188,6 +192,13 @@ class _Supremum:
             boxes.append((_with(low, axis, middle), high, depth + 1))
             boxes.append((low, _with(high, axis, middle), depth + 1))
         require(not boxes, "the halvings end before every box is bounded", "/cover/splits")  # 9
+
+    def _side_cost(self, cover: BoxCover, region: Region) -> int:
+        """Halving a box, or comparing all of its sides with the region."""
+        ends = (*cover.lower, *cover.upper)
+        bits = max(x.numerator.bit_length() + x.denominator.bit_length() for x in ends)
+        rows = 1 if isinstance(region, Ball) else len(region.halfspaces)
+        return (rows + 1) * len(ends) * (SIDE + divisor_cost(bits))
 
     def _box(self, low: Sequence[Fraction], high: Sequence[Fraction], region: Region) -> Fraction:
         for pwa, cost in zip((self.pwa, self.target), self.costs, strict=True):

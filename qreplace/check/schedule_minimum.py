@@ -27,19 +27,22 @@ from qreplace.check.piecewise import (
     require_inputs,
     require_piecewise,
 )
+from qreplace.check.piecewise_work import MapCost, Work, divisor_cost, point_bits, product_cost
 from qreplace.claims.schedule_minimum import BRANCH, ScheduleMinimumClaim
 from qreplace.errors import InputError, Rejected
 from qreplace.question.maps import Point
 from qreplace.question.model import Norm
 from qreplace.question.piecewise import MAX_PWA_STEPS
 from qreplace.question.piecewise_problem import PwaProblem
-from qreplace.question.state_boxes import DIRECTIONS, Box, Continuations
+from qreplace.question.state_boxes import BITS, DIRECTIONS, Box, Continuations
 from qreplace.question.subject import Subject
 
 MAX_COORDINATE_BITS = 16_384
 """Most bits of the numerators and of the distinct denominators of one point."""
 MAX_PRODUCTS = 400_000_000
-"""Most products of two numbers that a claim may ask for: some minutes of one core."""
+"""Most products of two numbers that a claim may ask for, if every leaf needs every functional."""
+STEP = 20_000
+"""What a step of one atom costs beside its products, in nanoseconds."""
 
 Prefix = tuple[int, ...]
 
@@ -81,6 +84,9 @@ class _Walk:
     ) -> None:
         self.problem, self.norm, self.claim, self.points = problem, norm, claim, points
         self.reached: dict[int, tuple[Continuations, Prefix, list[Box]]] = {}
+        self.work = Work()
+        self.target = MapCost.of(problem.target)
+        self.step = _step_cost(problem)
 
     def require_every(self, leaves: Sequence[tuple[int, Prefix, int]]) -> None:
         """Every continuation at every leaf misses the target by ``lower``."""
@@ -95,6 +101,8 @@ class _Walk:
     def _bound(self, prefix: Prefix, point: int) -> Fraction:
         claim = self.claim
         if point not in self.reached:
+            bits = point_bits(self.points[point])
+            self.work.add(self.target.trace(bits) + self.step + divisor_cost(bits))
             found = Continuations(self.problem, self.norm, claim.depth, self.points[point])
             self.reached[point] = found, (), [found.initial]
         found, known, states = self.reached[point]
@@ -105,7 +113,10 @@ class _Walk:
         for atom in prefix[shared:]:
             states.append(found.advance(states[-1], atom))
         self.reached[point] = found, prefix, states
-        return found.distance(states[-1], claim.depth - len(prefix), claim.lower)
+        before = found.passes
+        bound = found.distance(states[-1], claim.depth - len(prefix), claim.lower)
+        self.work.add((len(prefix) - shared + found.passes - before) * self.step)
+        return bound
 
 
 def _leaves(claim: ScheduleMinimumClaim, atoms: int) -> list[tuple[int, Prefix, int]]:
@@ -148,6 +159,16 @@ def _bits(point: Sequence[Fraction]) -> int:
     denominators = {value.denominator for value in point}
     numerators = (abs(value.numerator).bit_length() for value in point)
     return sum(numerators) + sum(value.bit_length() for value in denominators)
+
+
+def _step_cost(problem: PwaProblem) -> int:
+    """A step of every atom at one input, in nanoseconds."""
+    total = 0
+    for field in problem.fields:
+        n, d = len(field.bias), len(field.offset)
+        bits = field.inner.bit_length() + field.outer.bit_length()
+        total += STEP + 2 * (2 * n * d + d * d + 4 * (n + d)) * product_cost(bits, bits + BITS)
+    return total
 
 
 def _require_work(problem: PwaProblem, claim: ScheduleMinimumClaim) -> None:

@@ -227,7 +227,7 @@ def obstruction(
     """The certificate with the best lower end, and by how much the tolerance misses it.
 
     Where it has a dual functional, which witnesses and coordinates that weighs. A claim about one
-    depth serves only where no claim about every depth does.
+    depth serves only where no claim about every depth does; then the depth that comes closest does.
     """
     fitting = [
         claim
@@ -236,7 +236,7 @@ def obstruction(
     ]
     if not fitting:
         return None
-    best = max(fitting, key=lambda claim: (_every_depth(claim), claim.lower))
+    best = _telling(fitting)
     vector = _functional(best)
     weights = [
         (index, number / vector.denominator)
@@ -280,6 +280,19 @@ WITHOUT_FUNCTIONAL = (
     HjbSosClaim, CompositionalClaim, NetFloorClaim, ScheduleMinimumClaim, CountMinimumClaim,
 )  # fmt: skip
 NO_FUNCTIONAL = SparseVector(Fraction(1), (), ())
+
+
+def _telling(fitting: Sequence[LowerClaim]) -> LowerClaim:
+    """The highest end about every depth; without one, the highest end of the closest depth."""
+    lasting = [claim for claim in fitting if _every_depth(claim)]
+    if lasting:
+        return max(lasting, key=lambda claim: claim.lower)
+    depths: dict[int, LowerClaim] = {}
+    for claim in fitting:
+        depth = getattr(claim, "depth", 0)
+        if depth not in depths or claim.lower > depths[depth].lower:
+            depths[depth] = claim
+    return min(depths.values(), key=lambda claim: claim.lower)
 
 
 def _every_depth(claim: LowerClaim) -> bool:

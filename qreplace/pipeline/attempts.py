@@ -248,35 +248,47 @@ class _Trial:
         )
 
     def _finite_depths(self, schedules: int | None = None) -> None:
-        """Schedules and lower ends of E_D at depths that the radii leave open (T3.6, T7.8).
+        """Schedules and lower ends of E_D at depths that the radii leave open (T3.6, T7.8)."""
+        self._upper_ends(schedules)
+        self._lower_ends(schedules)
 
-        ``schedules``: only at depths with at most so many of them.
-        """
+    def _upper_ends(self, schedules: int | None = None) -> None:
+        """A good schedule at each open depth."""
+        depths = self._open_depths(schedules)
+        if depths:
+            self._try("schedules", depths)
+
+    def _lower_ends(self, schedules: int | None = None) -> None:
+        """Past the first depth that works nothing is gained; before it a lower end may decide."""
+        search = Search(self.subject, self.produced.bounds)
+        met = [
+            depth
+            for depth in schedule_depths(self.subject)
+            if search.feasible_at(depth, self.bits, CERTIFIED)
+        ]
+        missed = [d for d in self._open_depths(schedules) if not met or d < met[0]]
+        if missed:
+            self._try("lower_at_depths", missed)
+
+    def _open_depths(self, schedules: int | None) -> list[int]:
+        """The first undecided depths; with ``schedules``, those with at most so many of them."""
         atoms = self.subject.question.dictionary_for(self.bits).atom_count
         search = Search(self.subject, self.produced.bounds)
-        open_depths = [
+        return [
             depth
             for depth in schedule_depths(self.subject)
             if (schedules is None or atoms**depth <= schedules)
             and not search.feasible_at(depth, self.bits, CERTIFIED)
             and not search.impossible_at(depth, self.bits, CERTIFIED)
         ][:MAX_FINITE_DEPTHS]
-        if not open_depths:
-            return
-        self._try("schedules", open_depths)
-        search = Search(self.subject, self.produced.bounds)
-        met = [d for d in open_depths if search.feasible_at(d, self.bits, CERTIFIED)]
-        # Past the first depth that works nothing is gained; before it a lower end may decide.
-        missed = [d for d in open_depths if not met or d < met[0]]
-        if missed:
-            self._try("lower_at_depths", missed)
 
 
 class _PiecewiseTrial(_Trial):
-    """The attempts on a piecewise-affine system: shallow depths, the floor, then deeper ones.
+    """The attempts on a piecewise-affine system: shallow depths, deeper schedules, the floor.
 
     A floor says nothing that decides a small depth (theory T11.1); the largest error of a schedule
-    and the least over all schedules do. At larger depths, of many schedules, the floor is cheaper.
+    and the least over all schedules do. At larger depths there are many schedules: one good one is
+    soon found, but to exclude all of them the floor is cheaper, and tried first.
     """
 
     def run(self) -> None:
@@ -287,6 +299,8 @@ class _PiecewiseTrial(_Trial):
         if self._has_comparator():
             self._try("comparator")
         self._finite_depths(SHALLOW)
+        if not self._every_depth_decided():
+            self._upper_ends()
         for done, engine in enumerate(engines, start=1):
             self.progress(engine, done, len(stages) + 1)
             reason = self._every_depth_decided() if self.floor.engine == "auto" else ""
@@ -297,7 +311,7 @@ class _PiecewiseTrial(_Trial):
                 self._try(engine)
         self.progress("finite depths", len(stages), len(stages) + 1)
         if not self._every_depth_decided():
-            self._finite_depths()
+            self._lower_ends()
         self.progress("finite depths", len(stages) + 1, len(stages) + 1)
 
     def _has_comparator(self) -> bool:
@@ -314,7 +328,10 @@ class _PiecewiseTrial(_Trial):
 
 
 def _ends(bounds: Sequence[Checked], *, floor: bool) -> tuple[Fraction | None, Fraction | None]:
-    """The best lower and upper end among bounds, of the floor or of errors at single depths."""
+    """The best ends of the floor; or what holds at every depth that a task is about.
+
+    Of single depths: the smallest upper end or, where there is none, the smallest lower one.
+    """
     wanted = [
         bound
         for bound in bounds
@@ -322,6 +339,9 @@ def _ends(bounds: Sequence[Checked], *, floor: bool) -> tuple[Fraction | None, F
     ]
     lowers = [bound.value for bound in wanted if bound.side == "lower"]
     uppers = [bound.value for bound in wanted if bound.side == "upper"]
+    depths = {bound.depths for bound in wanted}
+    if not floor and len(depths) > 1:
+        return (None, min(uppers)) if uppers else (min(lowers, default=None), None)
     return max(lowers, default=None), min(uppers, default=None)
 
 

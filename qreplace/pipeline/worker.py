@@ -60,7 +60,8 @@ def run(subject: Subject, task: Task) -> Answer:
     """Run a task in a child process within its budgets; never raises for what the child does."""
     started = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, "-m", "qreplace.pipeline.worker"],
+        # -P: the folder it is started in holds the user's files, not modules.
+        [sys.executable, "-P", "-m", "qreplace.pipeline.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -119,7 +120,11 @@ def _read(output: bytes) -> Answer:
         if len(line) > 2 * MAX_CLAIM_BYTES:
             answer.failed = "the producer's claim is larger than any claim that is read"
             continue
-        entry = json.loads(line)
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            answer.failed = "the producer's process printed something else than its answer"
+            continue
         if "claim" in entry:
             answer.claims.append(str(entry["claim"]).encode())
         answer.failed = str(entry.get("failed", answer.failed))

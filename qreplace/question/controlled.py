@@ -45,6 +45,8 @@ STATE_BITS = 64
 COSTATE_BITS = 48
 SLOPE_BITS = 24
 STEP_BITS = 80
+STEP_OVERHEAD = 30
+"""One step of one atom takes about as long as so many products, beside its own."""
 DEFECT_BITS = 128
 MAX_EXPONENT = 64
 
@@ -215,7 +217,8 @@ def image(atom: AtomStep, base: Base, low: Sequence[int], high: Sequence[int]) -
 def step_cost(problem: PwaProblem) -> int:
     """About how many products, of states' length, one step at one input takes."""
     size = problem.dimension
-    work = 2 * len(problem.fields) ** 2 * size
+    atoms = len(problem.fields)
+    work = 2 * atoms**2 * size + STEP_OVERHEAD * atoms
     for field in problem.fields:
         numbers = [x for rows in (field.output, field.drift) for row in rows for x in row]
         largest = max((abs(x).bit_length() for x in numbers), default=0)

@@ -49,7 +49,7 @@ from qreplace.question.piecewise_problem import PwaProblem
 ZERO = Fraction(0)
 
 MAX_PRODUCTS = 2_000_000
-"""Most products of one Jacobian: larger systems are given no constants."""
+"""Most products of the atoms' Jacobians: larger systems are given no constants."""
 MAX_PAIRED_ATOMS = 32
 LARGEST_EXPONENT = 64
 PHI_BITS = 192
@@ -148,9 +148,9 @@ def pwa_constants(
 
     Without ``pairs``, differences of atoms are bounded by twice an atom alone.
     """
-    for field in problem.fields:
-        if problem.dimension**2 * max(len(field.bias), 1) > MAX_PRODUCTS:
-            raise InputError("the system is too large for its constants to be computed")
+    hidden = sum(max(len(field.bias), 1) for field in problem.fields)
+    if problem.dimension**2 * hidden > MAX_PRODUCTS:
+        raise InputError("the system is too large for its constants to be computed")
     atoms = [AtomSizes(field, norm) for field in problem.fields]
     initial = [Fraction(n, problem.initial_unit) for n in problem.initial]
     lipschitz = max(atom.jacobian_norm(ZERO) for atom in atoms)

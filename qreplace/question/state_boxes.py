@@ -65,6 +65,8 @@ class Continuations:
         unit = problem.target.unit * point[-1]
         self.target = [_enclosed(n, unit) for n in problem.target.trace(point).final]
         self.initial: Box = [_enclosed(n, problem.initial_unit) for n in problem.initial]
+        self.passes = 0
+        """Steps of all atoms that were taken to bound distances; a functional's count thrice."""
 
     def advance(self, state: Box, atom: int) -> Box:
         """The state after one step of an atom."""
@@ -84,6 +86,7 @@ class Continuations:
         itself, but for rounding. Raises ``InputError`` where states grow beyond all bounds.
         """
         boxes = [state]
+        self.passes += remaining + 1
         for _ in range(remaining):
             boxes.append(self.hull(boxes[-1]))
         best = self._box_distance(boxes[-1])
@@ -145,6 +148,7 @@ class Continuations:
 
     def _along(self, direction: Direction, boxes: Sequence[Box]) -> tuple[Fraction, list[int]]:
         """The bound by a functional of the last state, and the atoms it would choose."""
+        self.passes += 3 * len(boxes)
         rows, constants, chosen = self.functionals(direction, boxes)
         least = _least_product(rows[0], boxes[0]) + constants[0] - self.aim(direction)
         return Fraction(max(least, 0), 1 << BITS) / dual_norm(self.norm, direction), chosen

@@ -138,6 +138,8 @@ class Subject:
         self.store = store
         self._problems: dict[int, LiftedProblem] = {}
         self._affine: dict[int, AffineProblem] = {}
+        # Apart from the system's own affine dynamics: these have another norm than the question's.
+        self._at_witnesses: dict[int, AffineProblem] = {}
         self._polynomial: dict[int, PolynomialProblem] = {}
         self._piecewise: dict[int, PwaProblem] = {}
         self._constants: dict[int, PwaConstants] = {}
@@ -219,10 +221,10 @@ class Subject:
         if not isinstance(self.question.system, PwaSystem):
             return self.affine(bits), self.question.norm
         key = bits if bits in self.question.codes else -1
-        if key not in self._affine:
+        if key not in self._at_witnesses:
             full = isinstance(self.question.domain, FullDomain)
-            self._affine[key] = lifted_dynamics(self.piecewise(bits), full=full)
-        return self._affine[key], lifted_norm(self.question.norm, self.piecewise(bits))
+            self._at_witnesses[key] = lifted_dynamics(self.piecewise(bits), full=full)
+        return self._at_witnesses[key], lifted_norm(self.question.norm, self.piecewise(bits))
 
     def polynomial(self, bits: int) -> PolynomialProblem:
         """The polynomial dynamics; affine ones whose forcings have one piece are polynomial too."""

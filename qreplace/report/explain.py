@@ -10,6 +10,7 @@ from typing import Any
 
 from qreplace.report.attempts import attempt_rows
 from qreplace.report.context import ReportContext
+from qreplace.report.decimals import at_least
 from qreplace.report.premises import declared_premise, premise_words
 from qreplace.report.summary import (
     Summary,
@@ -120,7 +121,7 @@ def _changes(document: Mapping[str, Any], summary: Summary) -> list[str]:
             text += f"; below {floor.lower} the structural floor would stand against it"
         found.append(f"{text}.")
     if document["obstruction"]:
-        missed = interval(document["obstruction"]["missed_by"], None).lower
+        missed = at_least(_missed(document))
         deeper = "; more depth cannot" if document["impossible_from"] is not None else ""
         found.append(
             f"The tolerance is missed by at least {missed}. Another library of atoms, another "
@@ -129,6 +130,16 @@ def _changes(document: Mapping[str, Any], summary: Summary) -> list[str]:
     if words.tone == "open":
         found.append("What is named as missing above, or a search that reaches further.")
     return found
+
+
+def _missed(document: Mapping[str, Any]) -> Fraction:
+    """By how much the tolerance is missed: at every reported depth, where all are impossible."""
+    allowed = Fraction(document["tolerance"]["hi"])
+    rows = document["depths"]
+    margins = [Fraction(row["interval"]["lower"]) - allowed for row in rows]
+    if margins and all(margin > 0 for margin in margins):
+        return min(margins)
+    return Fraction(document["obstruction"]["missed_by"])
 
 
 def _check(summary: Summary) -> str:

@@ -28,6 +28,8 @@ REACH = Fraction(2)
 THRESHOLDS = (Fraction(0), Fraction(1))
 KINKS = (Fraction(1, 2), Fraction(1), Fraction(2))
 MOST_DEPTH = 12
+TELLING = 4
+"""With fewer depths nothing is said about where the errors go."""
 CERTIFIED_DEPTH = 10
 """Trees of prefixes beyond this depth take minutes; the search itself is exact as well."""
 CLOSE = Fraction(1, 1 << 80)
@@ -139,6 +141,7 @@ def _shape(errors: dict[str, list[Interval]]) -> list[Row]:
     missed = [found.lower for found in errors["missed"] if found.lower is not None]
     last = [found.upper for found in errors["missed"] if found.upper is not None]
     stays = all(end >= floor - CLOSE for end in missed)
+    told = len(errors["missed"]) >= TELLING
     falls = len(reached) < 2 or reached[-1] < reached[0]
     nears = len(last) < 2 or last[-1] - floor < last[0] - floor
     return [
@@ -147,13 +150,13 @@ def _shape(errors: dict[str, list[Interval]]) -> list[Row]:
             "yes" if stays and nears else "no",
             "the rows above",
             "converges to alpha/6",
-            stays and nears,
+            stays and nears if told else None,
         ),
         Row(
             "reached target: the last E_D below the first",
             "yes" if falls else "no",
             "the rows above",
             "approaches 0",
-            falls,
+            falls if told else None,
         ),
     ]

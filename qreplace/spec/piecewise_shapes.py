@@ -18,7 +18,6 @@ from qreplace.question.maps import Point, homogeneous
 from qreplace.question.model import Array, InlineArray
 from qreplace.question.piecewise_problem import MAX_WITNESSES, Former
 from qreplace.spec.blocks.array import MAX_INLINE
-from qreplace.spec.blocks.objective import FullDomainSpec
 from qreplace.spec.blocks.piecewise import (
     BallRegionSpec,
     BoxRegionSpec,
@@ -322,7 +321,7 @@ def _region_shapes(spec: RegionSpec, inputs: int, resolved: Resolved) -> Finding
 def _witnesses(
     spec: Spec, system: PiecewiseSystemSpec, inside: Inside | None, resolved: Resolved
 ) -> Findings:
-    """Rows of one input each; on the full domain each lies in the region."""
+    """Rows of one input each; where there is a region, each lies in it."""
     inputs = resolved.arrays.get(_INPUTS)
     if inputs is None:
         return
@@ -333,7 +332,7 @@ def _witnesses(
     if inputs.shape[0] > MAX_WITNESSES:
         yield wrong_shape(_INPUTS, f"at most {MAX_WITNESSES} witnesses", inputs)
         return
-    if inside is None or not isinstance(spec.objective.domain, FullDomainSpec):
+    if inside is None:
         return
     values = iter(_values(inputs, resolved, "witness inputs"))
     for row in range(inputs.shape[0]):
