@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from dynamic_questions import affine_question, polynomial_question
 from lifted_questions import LINF, make_question
+from piecewise_questions import atom, box, pwa_question, reference
 
 from qreplace.claims import claim_kind, read_claim
 from qreplace.exact.document import sha256_hex
@@ -279,3 +280,79 @@ def test_codes_get_their_own_attempts() -> None:
     assert isinstance(switched().floor, ComputedFloor)
     declared = switched(floor=None)
     assert produced_for(declared).attempts == []
+
+
+# --- the worker's folder --------------------------------------------------------------------------
+
+
+def test_modules_beside_the_specification_are_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "random.py").write_text("print('hi')\nraise SystemExit(7)\n")
+    (tmp_path / "qreplace").mkdir()
+    (tmp_path / "qreplace/__init__.py").write_text("raise SystemExit(8)\n")
+    monkeypatch.chdir(tmp_path)
+    answer = run(Subject(switched(), {}), Task("field_constants", 0))
+    assert answer.claims and not answer.failed and not answer.spent
+
+
+def test_a_line_that_is_no_answer_is_a_failure_not_a_crash() -> None:
+    answer = worker._read(b'{"claim": "x"}\nhello\n{"done": true}\n')
+    assert answer.claims == [b"x"] and "something else" in answer.failed
+
+
+# --- piecewise-affine systems ---------------------------------------------------------------------
+
+
+def soft_line(steps: int, tolerance: str, last: int, **fields: Any) -> Question:
+    """Thresholds 0 and 1 on [-1, 1] against the same atom with threshold 1/2."""
+    low = [atom([[1]], thresholds=[level]) for level in (0, 1)]
+    target = reference([atom([[1]], thresholds=["1/2"])], [0] * steps)
+    return pwa_question(
+        low, target, dimension=1, inputs=1, region=box([-1], [1]), norm=LINF,
+        objective=Emulation("emulation", Fraction(tolerance)),
+        search=Search((DepthRange(1, last, 1),), (0,)), **fields,
+    )  # fmt: skip
+
+
+def engines_tried(produced: Produced) -> list[str]:
+    return [a.engine for a in produced.attempts if a.outcome != "not_tried"]
+
+
+def test_shallow_depths_decide_before_any_floor_is_asked_for() -> None:
+    produced = produced_for(soft_line(1, "1/4", 2))
+    assert engines_tried(produced) == ["schedules", "lower_at_depths"]
+    assert {a.engine for a in produced.attempts if a.outcome == "not_tried"} == {"net_floor"}
+
+
+def test_a_depth_that_works_ends_the_search_and_smaller_ones_are_excluded() -> None:
+    # Zero is half of the target's largest value away: depth 1 errs by 1/2, depth 2 by less.
+    produced = produced_for(soft_line(1, "9/20", 6))
+    kinds = [(claim_kind(claim), claim) for claim in produced.claims.values()]
+    suprema = [c for kind, c in kinds if kind == "pwa_supremum"]
+    minima = [c for kind, c in kinds if kind == "schedule_minimum"]
+    assert {len(c.map.schedule) for c in suprema} == {1, 2}  # type: ignore[union-attr]
+    assert {c.depth for c in minima} == {1}  # type: ignore[union-attr]
+
+
+def test_the_ends_of_several_depths_are_not_shown_as_one_bracket() -> None:
+    produced = produced_for(soft_line(1, "1/5", 2))
+    by_engine = {a.engine: a for a in produced.attempts}
+    schedules, lower = by_engine["schedules"], by_engine["lower_at_depths"]
+    assert schedules.lower is None and schedules.upper is not None
+    assert lower.upper is None and lower.lower is not None
+    assert lower.lower <= schedules.upper
+
+
+def test_a_comparator_given_as_a_map_is_bracketed_first() -> None:
+    soft = atom([[1]], thresholds=["1/2"])
+    question = pwa_question(
+        [atom([[1]], thresholds=["1/3"])], reference([soft], [0] * 8), dimension=1, inputs=1,
+        region=box([-1], [1]), norm=LINF, comparator=reference([soft], [0]),
+        search=Search((DepthRange(1, 2, 1),), (0,)),
+    )  # fmt: skip
+    produced = produced_for(question)
+    assert engines_tried(produced)[0] == "comparator"
+    own = next(a for a in produced.attempts if a.engine == "comparator")
+    # The reference ends at (1 - (7/8)^8) S_{1/2}; one step at S_{1/2} itself.
+    assert own.lower == own.upper == Fraction(7, 8) ** 8 / 2

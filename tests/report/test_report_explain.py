@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from report_examples import LIFTED, VERDICTS, changed, study, study_of, with_tolerance
 
@@ -30,6 +32,18 @@ def test_an_impossible_study_says_by_how_much_and_that_depth_does_not_help() -> 
     text = flat(explain(found.document(), found.report_context()))
     assert "missed by at least 0.025" in text
     assert "more depth cannot" in text
+
+
+def test_the_margin_is_that_of_the_depth_that_comes_closest() -> None:
+    found = study("certified_impossible")
+    document = found.document()
+    allowed = Fraction(document["tolerance"]["hi"])
+    for row, margin in zip(document["depths"], (Fraction(1, 2), *[Fraction(1, 8)] * 99),
+                           strict=False):  # fmt: skip
+        row["interval"]["lower"] = str(allowed + margin)
+    assert len(document["depths"]) > 1
+    text = flat(explain(document, found.report_context()))
+    assert "missed by at least 0.125" in text and "0.5." not in text
 
 
 def test_a_conditional_study_lists_its_premises_with_label_and_source() -> None:

@@ -76,6 +76,7 @@ FAULTS: dict[str, list[tuple[Any, str, str]]] = {
         ({"kind": "full", "inputs": [[1, 2, 3]]}, "/inputs", "n x 2, a row an input, received 1 x"),
         ({"kind": "witnesses", "inputs": [1, 2]}, "/inputs", "n x 2, a row an input, received 2"),
         ({"kind": "full", "inputs": [[0, 1], [1, "1/99"]]}, "/inputs", "received row 1 outside it"),
+        ({"kind": "witnesses", "inputs": [[2, 0]]}, "/inputs", "received row 0 outside it"),
     ],
     "/objective/norm": [
         ({"kind": "weighted_linf", "weights": [1]}, "/weights", "needed 2 weights"),
