@@ -77,7 +77,7 @@ MAX_WEIGHT_BITS = 256
 MAX_HALVINGS = 40
 POINT_STEPS = 64
 """A point's constants take about as long as so many steps."""
-MAX_WORK = 100_000_000
+MAX_WORK = 200_000_000
 """Most products of integers of the states' length: about a minute of one core."""
 MAX_PENDING = 1 << 22
 """Most cells of controls that wait at once, step by step."""
@@ -193,7 +193,9 @@ def _check_work(problem: PwaProblem, below: NetLower) -> None:
     known = all(entry < len(sizes) for entry in below.tree)
     require(known, "a leaf names no functional", "/below/tree")  # 4
     passes = sum(sizes[entry] for entry in below.tree if entry >= 0)
-    work = passes * below.steps * step_cost(problem) + len(below.points) * _point_cost(problem)
+    # There and back again: states, then functionals.
+    work = 2 * passes * below.steps * step_cost(problem)
+    work += len(below.points) * _point_cost(problem)
     # A halving copies the steps' cells, and a changed cell is forgotten point by point.
     work += len(below.tree) * (LEAF + below.steps + len(below.points) // 16)
     require(work <= MAX_WORK, "the tree takes too long to check", "/below/tree")

@@ -39,6 +39,8 @@ NARROW = Fraction(1, 10**9)
 FINITE_DEPTH_TASKS = ("schedules", "lower_at_depths", "comparator")
 SHALLOW = 1 << 12
 """Schedules of a depth at which they are looked at before any floor is."""
+PROBES = 4
+"""Deeper depths at which a schedule is looked for before the floor is."""
 IMPROVING = ("net_floor",)
 """Tasks each of whose claims is tighter than the one before: the last one serves."""
 MAX_FINITE_DEPTHS = 24
@@ -252,9 +254,11 @@ class _Trial:
         self._upper_ends(schedules)
         self._lower_ends(schedules)
 
-    def _upper_ends(self, schedules: int | None = None) -> None:
-        """A good schedule at each open depth."""
+    def _upper_ends(self, schedules: int | None = None, most: int = MAX_FINITE_DEPTHS) -> None:
+        """A good schedule at each open depth, or at ``most`` of them, evenly spread."""
         depths = self._open_depths(schedules)
+        if len(depths) > most:
+            depths = [depths[k * (len(depths) - 1) // (most - 1)] for k in range(most)]
         if depths:
             self._try("schedules", depths)
 
@@ -300,7 +304,7 @@ class _PiecewiseTrial(_Trial):
             self._try("comparator")
         self._finite_depths(SHALLOW)
         if not self._every_depth_decided():
-            self._upper_ends()
+            self._upper_ends(most=PROBES)
         for done, engine in enumerate(engines, start=1):
             self.progress(engine, done, len(stages) + 1)
             reason = self._every_depth_decided() if self.floor.engine == "auto" else ""
@@ -311,7 +315,7 @@ class _PiecewiseTrial(_Trial):
                 self._try(engine)
         self.progress("finite depths", len(stages), len(stages) + 1)
         if not self._every_depth_decided():
-            self._lower_ends()
+            self._finite_depths()
         self.progress("finite depths", len(stages) + 1, len(stages) + 1)
 
     def _has_comparator(self) -> bool:
