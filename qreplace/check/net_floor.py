@@ -44,13 +44,14 @@ from qreplace.errors import InputError, Rejected
 from qreplace.premises import Evidence
 from qreplace.question.atom_sizes import Inputs
 from qreplace.question.controlled import (
+    MAX_WORK,
     Cell,
     Controlled,
     MixedSteps,
     frozen_lipschitz,
     mixed_steps,
+    net_cost,
     step_cost,
-    target_cost,
     whole_simplex,
 )
 from qreplace.question.input_nets import (
@@ -75,10 +76,6 @@ MAX_BITS = 2048
 MAX_VALUE_BITS = 64
 MAX_WEIGHT_BITS = 256
 MAX_HALVINGS = 40
-POINT_STEPS = 64
-"""A point's constants take about as long as so many steps."""
-MAX_WORK = 200_000_000
-"""Most products of integers of the states' length: about a minute of one core."""
 MAX_PENDING = 1 << 22
 """Most cells of controls that wait at once, step by step."""
 LEAF = 200
@@ -195,15 +192,10 @@ def _check_work(problem: PwaProblem, below: NetLower) -> None:
     passes = sum(sizes[entry] for entry in below.tree if entry >= 0)
     # There and back again: states, then functionals.
     work = 2 * passes * below.steps * step_cost(problem)
-    work += len(below.points) * _point_cost(problem)
+    work += len(below.points) * net_cost(problem, 0)
     # A halving copies the steps' cells, and a changed cell is forgotten point by point.
     work += len(below.tree) * (LEAF + below.steps + len(below.points) // 16)
     require(work <= MAX_WORK, "the tree takes too long to check", "/below/tree")
-
-
-def _point_cost(problem: PwaProblem) -> int:
-    """What one point asks for before any step: the target, and constants in plain rationals."""
-    return target_cost(problem) + POINT_STEPS * step_cost(problem)
 
 
 def _prove_leaves(walk: Controlled, below: NetLower) -> None:
@@ -293,7 +285,7 @@ def _net(
     """The net's points, how far inputs lie from them (nothing for witnesses), and its domain."""
     place = "/above/cells"
     steps = len(above.weights) * above.repeats
-    each = steps * step_cost(problem) + _point_cost(problem)
+    each = net_cost(problem, steps)
     if not above.cells:
         witnesses = problem.witnesses
         if not witnesses:

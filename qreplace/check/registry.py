@@ -25,6 +25,8 @@ from qreplace.check import (
 )
 from qreplace.check.bounds import Checked
 from qreplace.claims import Claim, claim_kind
+from qreplace.errors import InputError, Rejected
+from qreplace.question.model import PwaSystem
 from qreplace.question.subject import Subject
 
 CHECKERS: dict[str, Callable[[Subject, Any], tuple[Checked, ...]]] = {
@@ -47,6 +49,21 @@ CHECKERS: dict[str, Callable[[Subject, Any], tuple[Checked, ...]]] = {
 }
 
 
+ABOUT_PIECEWISE = (
+    "pwa_supremum", "schedule_minimum", "net_floor", "affine_dynamics", "observable",
+)  # fmt: skip
+"""The kinds of claim that a piecewise-affine question may have."""
+
+
 def check_claim(subject: Subject, claim: Claim) -> tuple[Checked, ...]:
     """The bounds or constants that ``claim`` proves, recomputed; raises ``Rejected``."""
-    return CHECKERS[claim_kind(claim)](subject, claim)
+    kind = claim_kind(claim)
+    piecewise = isinstance(subject.question.system, PwaSystem)
+    if not piecewise:
+        return CHECKERS[kind](subject, claim)
+    if kind not in ABOUT_PIECEWISE:
+        raise Rejected(f"a claim of kind {kind} is not about piecewise-affine maps")
+    try:
+        return CHECKERS[kind](subject, claim)
+    except InputError as error:  # the maps are there, but not affine dynamics at the witnesses
+        raise Rejected(error.message) from None

@@ -36,7 +36,7 @@ DEFAULT_SECONDS = 300
 DEFAULT_MEGABYTES = 8192
 NARROW = Fraction(1, 10**9)
 """A bracket this narrow, relative to its upper end, needs no further engine."""
-FINITE_DEPTH_TASKS = ("schedules", "lower_at_depths", "comparator")
+FINITE_DEPTH_TASKS = ("schedules", "lower_at_depths", "least_error", "comparator")
 SHALLOW = 1 << 12
 """Schedules of a depth at which they are looked at before any floor is."""
 PROBES = 4
@@ -316,7 +316,16 @@ class _PiecewiseTrial(_Trial):
         self.progress("finite depths", len(stages), len(stages) + 1)
         if not self._every_depth_decided():
             self._finite_depths()
+        self._least_error()
         self.progress("finite depths", len(stages) + 1, len(stages) + 1)
+
+    def _least_error(self) -> None:
+        """How much of the error at the chosen depth no schedule avoids, where that is quick."""
+        search = Search(self.subject, self.produced.bounds)
+        best = search.cheapest_feasible(CERTIFIED)
+        atoms = self.subject.question.dictionary_for(self.bits).atom_count
+        if best is not None and best.bits == self.bits and atoms**best.depth <= SHALLOW:
+            self._try("least_error", [best.depth])
 
     def _has_comparator(self) -> bool:
         objective = self.subject.question.objective

@@ -221,6 +221,13 @@ def _comparator(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     yield from comparator(subject, bits, limits)
 
 
+def _least_error(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    """The least error of all schedules as closely as it can be had, whatever the threshold."""
+    from qreplace.pipeline.piecewise import minima
+
+    yield from minima(subject, bits, replace(limits, exceeds=None))
+
+
 def _net_floor(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     from qreplace.pipeline.piecewise import net_floor
 
@@ -251,5 +258,6 @@ TASKS: dict[str, Produce] = {
     "schedules": _schedules,
     "lower_at_depths": _lower_at_depths,
     "comparator": _comparator,
+    "least_error": _least_error,
     "net_floor": _net_floor,
 }

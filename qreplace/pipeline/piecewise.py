@@ -24,26 +24,30 @@ MAX_OPEN = 2
 
 def comparator(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     """The comparator's own largest error, bracketed (theory T1.2)."""
-    from qreplace.produce.pwa_supremum import produce
+    from qreplace.produce.pwa_supremum import last_bracket
 
-    yield produce(
+    found = last_bracket(
         subject, bits, ComparatorMap("comparator"), nodes=limits.nodes, seconds=limits.seconds
     )
+    yield found.claim
+    if found.remains:
+        raise ProducerFailed(found.remains)
 
 
 def suprema(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     """The largest error of a good schedule at each depth, until one meets the threshold."""
-    from qreplace.produce.pwa_supremum import produce
+    from qreplace.produce.pwa_supremum import last_bracket
     from qreplace.produce.schedule_search import good_schedule
 
     meets = Fraction(limits.meets or 0)
     share = _share(limits)
     nodes = SEARCH_NODES if limits.nodes is None else limits.nodes
+    remains = []
     for depth in limits.depths:
         schedule, least = good_schedule(subject, bits, depth, nodes=nodes, seconds=share)
         # A schedule that already misses on some input is bounded once; a promising one closely.
         width = COARSE if least > meets else None
-        claim = produce(
+        found = last_bracket(
             subject,
             bits,
             ScheduleMap("schedule", schedule),
@@ -51,9 +55,13 @@ def suprema(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
             nodes=limits.nodes,
             seconds=share,
         )
-        yield claim
-        if claim.upper is not None and claim.upper <= meets:
-            return
+        yield found.claim
+        if found.remains:
+            remains.append(f"depth {depth}: {found.remains}")
+        if found.upper <= meets:
+            break
+    if remains:
+        raise ProducerFailed("; ".join(remains))
 
 
 def minima(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:

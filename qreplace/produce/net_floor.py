@@ -27,13 +27,16 @@ from qreplace.produce.separating_tree import SeparatingTree
 from qreplace.produce.threads import single_threaded
 from qreplace.question.atom_sizes import Inputs
 from qreplace.question.controlled import (
+    MAX_WORK,
     Cell,
     Controlled,
     MixedSteps,
     frozen_lipschitz,
     mixed_steps,
+    net_cost,
 )
 from qreplace.question.input_nets import (
+    cell_count,
     control_move,
     half_sides,
     map_move,
@@ -222,7 +225,11 @@ class _Search:
         if self.full:
             if region is None:
                 return
-            cells = _grid(region, max(1, min(self.cells, ENCLOSURES // control.count)))
+            affordable = MAX_WORK // net_cost(self.problem, control.count)
+            most = min(self.cells, ENCLOSURES // control.count, affordable)
+            cells = _grid(region, max(1, most))
+            if cell_count(cells) > affordable:
+                return
             points = list(net_points(region, cells))
         else:
             points = list(self.problem.witnesses or ())

@@ -45,6 +45,10 @@ STATE_BITS = 64
 COSTATE_BITS = 48
 SLOPE_BITS = 24
 STEP_BITS = 80
+MAX_WORK = 200_000_000
+"""Most products of integers of the states' length in one claim: about a minute of one core."""
+POINT_STEPS = 64
+"""The constants at one input take about as long as so many steps."""
 STEP_OVERHEAD = 30
 """One step of one atom takes about as long as so many products, beside its own."""
 DEFECT_BITS = 128
@@ -225,6 +229,11 @@ def step_cost(problem: PwaProblem) -> int:
         bits = STEP_BITS + largest + field.outer.bit_length() + 2 * field.inner.bit_length()
         work += (4 * len(field.bias) * size + 3 * size**2) * (1 + bits // 512)
     return work
+
+
+def net_cost(problem: PwaProblem, steps: int) -> int:
+    """About how many products one input of a net takes: its constants, the target, the steps."""
+    return target_cost(problem) + (POINT_STEPS + steps) * step_cost(problem)
 
 
 def target_cost(problem: PwaProblem) -> int:

@@ -132,6 +132,18 @@ def polygon_region(vertices: Sequence[tuple[Fraction, ...]]) -> Polytope:
     count = len(points)
     if not 3 <= count <= MAX_POLYGON:
         raise InputError(f"an input polygon has 3 to {MAX_POLYGON} corners, received {count}")
+    twice_area = sum(
+        (
+            a[0] * b[1] - a[1] * b[0]
+            for a, b in zip(vertices, (*vertices[1:], vertices[0]), strict=True)
+        ),
+        Fraction(0),
+    )
+    if twice_area < 0:
+        raise InputError(
+            "the corners of an input polygon are listed counterclockwise, these run clockwise",
+            remedy="Reverse their order.",
+        )
     halfspaces = []
     for i in range(count):
         (ax, ay), (bx, by) = vertices[i], vertices[(i + 1) % count]

@@ -133,6 +133,7 @@ ENGINES = {
     "schedules": "pure schedules at single depths",
     "lower_at_depths": "lower ends at single depths",
     "comparator": "the comparator’s own largest error",
+    "least_error": "least error at the chosen depth",
 }
 """What was tried, by the engine's name."""
 

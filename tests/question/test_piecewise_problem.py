@@ -146,7 +146,10 @@ WRONG: list[tuple[str, Callable[[], q.Question], str]] = [
      region=q.PolytopeRegion("polytope", matrix([[1, 0], [-1, 0], [0, 1], [0, -1]]),
                              vector([-2, 1, 1, 1]))), "empty"),
     ("clockwise", lambda: pwa_question([ONE], reference([ONE], [0]), dimension=1,
-     region=q.PolygonRegion("polygon", matrix([[0, 0], [0, 1], [1, 0]]))), "counterclockwise"),
+     region=q.PolygonRegion("polygon", matrix([[0, 0], [0, 1], [1, 0]]))), "run clockwise"),
+    ("not convex", lambda: pwa_question([ONE], reference([ONE], [0]), dimension=1,
+     region=q.PolygonRegion("polygon", matrix([[0, 0], [2, 0], ["1/2", "1/2"], [0, 2]]))),
+     "convex polygon"),
     ("witness width", lambda: pwa_question([ONE], reference([ONE], [0]), dimension=1,
      witnesses=[[1]]), "witness inputs"),
     ("width change", lambda: pwa_question([ONE], q.NetworkTarget("network", (

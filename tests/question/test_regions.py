@@ -197,7 +197,6 @@ def test_boxes_without_interior(lower: Numbers, upper: Numbers) -> None:
 @pytest.mark.parametrize(
     "corners",
     [
-        [[0, 0], [0, 1], [1, 0]],  # clockwise
         [[0, 0], [1, 0], [2, 0], [1, 1]],  # three on a line
         [[0, 0], [2, 0], [1, "1/2"], [2, 2]],  # a notch
         [[0, 0], [1, 0], [1, 1], [1, 1]],  # a corner twice
@@ -332,3 +331,9 @@ def test_boxes_beside_the_disk() -> None:
     square = box_region(exact([0, 0]), exact([1, 1]))
     assert square.avoids_box(exact([1, 0]), exact([2, 1]))
     assert not square.avoids_box(exact(["99/100", 0]), exact([2, 1]))
+
+
+def test_a_clockwise_polygon_is_told_so() -> None:
+    with pytest.raises(InputError, match="these run clockwise") as caught:
+        polygon([0, 0], [0, 1], [1, 0])
+    assert caught.value.remedy == "Reverse their order."
