@@ -241,9 +241,10 @@ class _Margins:
         if found is None or found.route.end.claim != PROBE:
             return None
         if self.side == "lower":
-            usable = threshold.impossible is not None and found.value > 0
-            return threshold.impossible + FAR - found.value if usable else None  # type: ignore[operator]
-        if threshold.feasible is None or found.value > threshold.feasible:
+            if threshold.impossible is None or found.value <= 0:
+                return None
+            return threshold.impossible + FAR - found.value
+        if found.value > threshold.feasible:
             return None
         within = threshold.feasible - found.value
         return within * (1 - Fraction(1, 1 << 40)) if threshold.strict else within
