@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from qreplace.cli import check, gate, reproduce, serve, spec, study
+from qreplace.cli import check, gate, reproduce, serve, simulate, spec, study
 from qreplace.errors import QReplaceError, SpecError
 from qreplace.version import __version__
 
@@ -48,6 +48,7 @@ app.command("certify")(study.certify)
 app.command("check")(check.check)
 app.command("explain")(study.explain)
 app.command("schema")(spec.schema)
+app.add_typer(simulate.app, name="simulate")
 app.command("reproduce")(reproduce.reproduce)
 app.command("serve")(serve.serve)
 

@@ -65,7 +65,7 @@ def run(subject: Subject, task: Task) -> Answer:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, **THREADS, "PYTHONPATH": _search_path()},
+        env=child_environment(),
     )
     spent = ""
     try:
@@ -93,11 +93,12 @@ def _cut_itself_short(answer: Answer, task: Task) -> bool:
     return seconds is not None and answer.seconds >= EARLY * seconds
 
 
-def _search_path() -> str:
-    """The child finds this very package, however it was started."""
+def child_environment() -> dict[str, str]:
+    """One thread, and the child finds this very package, however it was started."""
     root = str(Path(__file__).parents[2])
     rest = os.environ.get("PYTHONPATH", "")
-    return f"{root}{os.pathsep}{rest}" if rest else root
+    path = f"{root}{os.pathsep}{rest}" if rest else root
+    return {**os.environ, **THREADS, "PYTHONPATH": path}
 
 
 def _message(subject: Subject, task: Task) -> bytes:
@@ -154,7 +155,7 @@ def main() -> int:
     if limits.seconds is not None:
         limits = replace(limits, seconds=EARLY * limits.seconds)
     if limits.megabytes is not None:
-        _limit_memory(limits.megabytes)
+        limit_memory(limits.megabytes)
     output = sys.stdout.buffer
     sys.stdout = sys.stderr  # solvers that print do not spoil the protocol
     subject = Subject(question, arrays)
@@ -180,7 +181,7 @@ def _answer(output: IO[bytes], claims: Iterator[Claim]) -> None:
     say(done=True)
 
 
-def _limit_memory(megabytes: int) -> None:
+def limit_memory(megabytes: int) -> None:
     """Private memory only: shared libraries are mapped, not owned. Not every system can do it."""
     try:
         import resource

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
@@ -27,24 +27,40 @@ from qreplace.service.problems import (
 )
 from qreplace.service.routes import file_routes, service_routes, study_routes
 from qreplace.service.settings import Settings
+from qreplace.service.simulation_routes import simulation_routes
+from qreplace.service.simulations import Simulations
 from qreplace.service.store import StudyStore
 from qreplace.service.studies import Studies
 from qreplace.version import __version__
 
 
-def create_app(settings: Settings | None = None, *, decider: Decider | None = None) -> FastAPI:
+def create_app(
+    settings: Settings | None = None,
+    *,
+    decider: Decider | None = None,
+    simulator: Sequence[str] = (),
+) -> FastAPI:
     """The service over the store in ``settings.data_dir``.
 
-    ``decider`` replaces the engine's own. Raises ``InputError`` when the store cannot be opened.
+    ``decider`` replaces the engine's own, ``simulator`` the command of a simulation. Raises
+    ``InputError`` when the store cannot be opened.
     """
     chosen = Settings.from_environment() if settings is None else settings
     store = StudyStore(chosen.data_dir)
     own = ThreadDecider(chosen.attempt_seconds, chosen.attempt_megabytes)
     studies = Studies(store, decider or own, chosen.deciders)
+    simulations = Simulations(
+        store.simulations,
+        chosen.deciders,
+        chosen.simulation_seconds,
+        chosen.simulation_megabytes,
+        simulator,
+    )
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        simulations.close()
         store.close()
 
     app = FastAPI(
@@ -55,10 +71,12 @@ def create_app(settings: Settings | None = None, *, decider: Decider | None = No
         redirect_slashes=False,
         lifespan=lifespan,
     )
+    app.state.simulations = simulations
     app.add_middleware(Surroundings)
     _handle_errors(app)
     app.include_router(study_routes(studies, chosen))
     app.include_router(file_routes(store))
+    app.include_router(simulation_routes(simulations, chosen))
     app.include_router(service_routes(store))
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     return app
@@ -138,7 +156,7 @@ def _from_router(request: Request, error: HTTPException) -> Refusal:
 def _allowed(request: Request) -> list[str]:
     """The methods that some route has for the request's address; routes know only their own."""
     found = []
-    for method in ("GET", "POST"):
+    for method in ("GET", "POST", "DELETE"):
         scope = {**request.scope, "method": method}
         if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
             found += ["GET", "HEAD"] if method == "GET" else [method]

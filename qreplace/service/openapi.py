@@ -19,6 +19,7 @@ from qreplace.version import __version__
 
 DECISION = {"$ref": "#/components/schemas/Decision"}
 LIST = {"$ref": "#/components/schemas/StudyList"}
+SIMULATION = {"$ref": "#/components/schemas/Simulation"}
 
 _DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 _VERDICT = {"type": "string", "enum": [verdict.value for verdict in Verdict]}
@@ -71,6 +72,30 @@ COMPONENTS: dict[str, Any] = {
                 },
             },
             "next": {"type": ["string", "null"]},
+        },
+    },
+    "Simulation": {
+        "type": "object",
+        "description": "A simulation job. `result` is what `qreplace simulate --json` prints.",
+        "required": ["simulation", "state", "progress", "problem", "href", "result", "files"],
+        "properties": {
+            "simulation": _DIGEST,
+            "state": {
+                "type": "string",
+                "enum": ["queued", "running", "done", "failed", "cancelled"],
+            },
+            "progress": {
+                "type": ["object", "null"],
+                "properties": {
+                    "stage": {"type": "string"},
+                    "done": {"type": "integer"},
+                    "total": {"type": "integer"},
+                },
+            },
+            "problem": {"type": ["string", "null"]},
+            "href": {"type": "string"},
+            "result": _OPTIONAL_OBJECT,
+            "files": {**_TEXTS, "description": "Addresses of figures and other files."},
         },
     },
     "Problem": {
@@ -150,6 +175,40 @@ SPEC_BODY: dict[str, Any] = {
                     "its SHA-256.",
                 },
             }
+        },
+    },
+}
+
+SIMULATION_EXAMPLE: dict[str, Any] = {
+    "format": "qreplace/simulation/v1",
+    "kind": "switching",
+    "weights": ["1/2", "1/3", "1/6"],
+    "depth": 12,
+}
+"""A small simulation that ends at once."""
+
+_SIMULATION_SCHEMA = {
+    "type": "object",
+    "required": ["format", "kind"],
+    "properties": {
+        "format": {"const": "qreplace/simulation/v1"},
+        "kind": {"enum": ["switching", "arithmetic", "lattice", "phase"]},
+    },
+    "description": "A simulation request; its whole JSON Schema is at /v1/schemas/simulation.",
+}
+
+SIMULATION_BODY: dict[str, Any] = {
+    "required": True,
+    "description": "The request. Numbers are read exactly, from the bytes as they are sent.",
+    "content": {
+        media.JSON: {
+            "schema": _SIMULATION_SCHEMA,
+            "examples": {"three atoms": {"value": SIMULATION_EXAMPLE}},
+        },
+        **{
+            name: {"schema": {"type": "string", "description": "The same request in YAML."}}
+            for name in media.SPEC_MEDIA
+            if name != media.JSON
         },
     },
 }

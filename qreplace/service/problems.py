@@ -62,10 +62,14 @@ PROBLEMS: dict[str, ProblemType] = {
     "contradiction": ProblemType(
         422, "Checked claims contradict each other", "A lower end lies above an upper end."
     ),
+    "simulation-failed": ProblemType(
+        422, "The simulation failed", "The request asks for what cannot be run, or for too much."
+    ),
     "internal": ProblemType(
         500, "The service failed", "A fault of the service; nothing was stored. The log has more."
     ),
     "not-ready": ProblemType(503, "Not ready", "The store cannot be written."),
+    "busy": ProblemType(503, "Busy", "Too many simulations wait already; Retry-After says when."),
 }
 """Problem types by code; those of ``qreplace.errors`` that a request can cause are among them."""
 

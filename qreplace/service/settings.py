@@ -33,6 +33,8 @@ VARIABLES = (
     Variable("QREPLACE_DECIDERS", "deciders", 1, 64),
     Variable("QREPLACE_ATTEMPT_SECONDS", "attempt_seconds", 1, 86_400),
     Variable("QREPLACE_ATTEMPT_MEGABYTES", "attempt_megabytes", 64, 1_048_576),
+    Variable("QREPLACE_SIMULATION_SECONDS", "simulation_seconds", 1, 86_400),
+    Variable("QREPLACE_SIMULATION_MEGABYTES", "simulation_megabytes", 256, 1_048_576),
     Variable("QREPLACE_LOG_LEVEL", "log_level"),
 )
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -54,6 +56,10 @@ class Settings:
     """Most wall-clock seconds of one attempt at a floor, whatever a specification asks for."""
     attempt_megabytes: int = 4096
     """Most memory of one attempt at a floor, in MiB."""
+    simulation_seconds: int = 120
+    """Most wall-clock seconds of one simulation."""
+    simulation_megabytes: int = 2048
+    """Most memory of one simulation, in MiB."""
     log_level: str = "info"
 
     @classmethod

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from qreplace.spec import LoadedSpec
 
 SPEC_PART = "spec"
+_OFFERED = [*SPEC_MEDIA, MULTIPART]
 _SUFFIXES: dict[str, Media] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 
 
@@ -52,16 +53,28 @@ async def read_submission(request: Request, settings: Settings) -> Submission:
     content_type = parse_content_type(request.headers.get("content-type", ""))
     essence = content_type.essence if content_type is not None else ""
     if content_type is None or (essence != MULTIPART and essence not in SPEC_MEDIA):
-        raise _unsupported(f"the media type {essence[:80]!r}" if essence else "no media type")
-    coding = request.headers.get("content-encoding", "identity").strip().lower()
-    if coding != "identity":
-        raise _unsupported(f"the content coding {coding[:40]!r}")
+        received = f"the media type {essence[:80]!r}" if essence else "no media type"
+        raise _unsupported(received, _OFFERED)
+    _require_identity(request, _OFFERED)
     if essence != MULTIPART:
         data = await read_body(request, min(MAX_SPEC_BYTES, settings.max_body_bytes))
         media = SPEC_MEDIA[essence]
         return Submission(data, media, f"spec.{media}")
     body = await read_body(request, settings.max_body_bytes)
     return await run_in_threadpool(_from_parts, body, content_type, settings)
+
+
+async def read_document_body(request: Request, settings: Settings) -> tuple[bytes, Media, str]:
+    """A body that is one JSON or YAML document: its bytes, which it is, and a name for messages."""
+    content_type = parse_content_type(request.headers.get("content-type", ""))
+    essence = content_type.essence if content_type is not None else ""
+    if essence not in SPEC_MEDIA:
+        received = f"the media type {essence[:80]!r}" if essence else "no media type"
+        raise _unsupported(received, [*SPEC_MEDIA])
+    _require_identity(request, [*SPEC_MEDIA])
+    data = await read_body(request, min(MAX_SPEC_BYTES, settings.max_body_bytes))
+    media = SPEC_MEDIA[essence]
+    return data, media, f"request.{media}"
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -130,8 +143,14 @@ def _is_plain(name: str | None) -> bool:
     return bool(name) and name is not None and name.isprintable() and len(name) <= 200
 
 
-def _unsupported(received: str) -> Refusal:
-    offered = ", ".join([*SPEC_MEDIA, MULTIPART])
+def _require_identity(request: Request, kinds: list[str]) -> None:
+    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    if coding != "identity":
+        raise _unsupported(f"the content coding {coding[:40]!r}", kinds)
+
+
+def _unsupported(received: str, kinds: list[str]) -> Refusal:
+    offered = ", ".join(kinds)
     return Refusal(
         "unsupported-media-type",
         f"needed a body in one of {offered} without content coding, received {received}",

@@ -166,14 +166,15 @@ def _check_atom(atom: Atom, index: int, q: int) -> None:
 class Arithmetic:
     """How a system runs (theory T4.2-T4.9).
 
-    - ``ideal``: nothing is rounded.
+    - ``ideal``: nothing is rounded, whatever the formats.
     - ``write_back``: ``z = Q_state(z + h G)``.
     - ``increment``: ``z += Q_increment(h G)``.
     - ``error_feedback``: ``q = Q_increment(h G + r)``, ``z += q``, ``r`` is what is left, exactly.
     - ``rounded_carry``: the same, with ``r`` rounded to the carry's format.
 
-    ``increment`` defaults to the state's format. In the last three the state's format gives the
-    width of the register that is added up in; its steps must be the increment's.
+    ``increment`` defaults to the state's grid, in a register as wide as needed. In the last three
+    the state's format gives the width of the register that is added up in; every step of the
+    increment is a multiple of the state's. A declared state format stores the initial state too.
     """
 
     semantics: Semantics
@@ -195,7 +196,7 @@ def require_schedule(schedule: Sequence[int], atoms: int) -> None:
             raise InputError(f"step {step} runs atom {pick}; there are {atoms}")
 
 
-Register = Literal["state", "pre_round", "increment", "carry", "activation", "accumulator", "tile"]
+Register = Literal["state", "increment", "carry", "activation", "accumulator", "tile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +206,11 @@ class Run:
     ``executed`` and ``ideal`` are the endpoints, ``carry`` what error feedback left over, ``error``
     the endpoint error in the linf norm and ``path_error`` the largest over the prefixes.
     ``extremes`` are the smallest and largest codes that each register held (or would have held
-    before it saturated or wrapped); ``overflows`` counts how often each one did.
-    ``deviation`` is the executed endpoint minus the sum of ideal steps *along the executed states*,
-    R_D of theory T4.13. ``conserved``: ``z_D + r_D = z_0 + sum of computed increments`` (T4.6),
-    recomputed; ``None`` where the semantics does not promise it.
+    before it saturated or wrapped); ``overflows`` counts how often each one did. ``deviation`` is
+    the sum of executed minus ideal steps *along the executed states*, R_D of theory T4.13.
+    ``field_error`` is the largest distance, linf, of the computed field from the exact one along
+    the run (eta, measured). ``conserved``: ``z + r`` grew by exactly the computed increment in
+    every step (T4.6), recomputed; ``None`` where the semantics does not promise it.
     """
 
     executed: Vector
@@ -216,9 +218,13 @@ class Run:
     carry: Vector | None
     error: Fraction
     path_error: Fraction
+    """Both are upper ends where the ideal states were enclosed (``ideal_radius`` above 0)."""
+    ideal_radius: Fraction
+    """How far the exact ideal states may be from ``ideal``: 0, or the width of an enclosure."""
     extremes: dict[Register, tuple[int, int]]
     overflows: dict[Register, int]
     deviation: Vector
+    field_error: Fraction
     a_posteriori: Fraction | None
     """Theory T4.13's bound on this run's endpoint error; ``None`` without constants."""
     conserved: bool | None

@@ -6,6 +6,7 @@ import difflib
 import types
 import typing
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
@@ -17,13 +18,27 @@ from qreplace.spec.values import TAG_PREFIX
 MAX_ERRORS = 2 * MAX_FINDINGS
 """Errors that are put into words; what is beyond is only said to exist."""
 
-REFERENCE = "See schemas/spec.v1.md."
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A kind of document: its model, and where its prose stands."""
+
+    model: type[BaseModel]
+    prose: str
+
+    @property
+    def reference(self) -> str:
+        """Where to read on."""
+        return f"See {self.prose}."
 
 
-def findings_of(error: ValidationError, tree: Any) -> list[Finding]:
-    """Every error of a validation, in plain words, located in ``tree``."""
+SPEC = Contract(Spec, "schemas/spec.v1.md")
+
+
+def findings_of(error: ValidationError, tree: Any, contract: Contract = SPEC) -> list[Finding]:
+    """Every error of a validation by ``contract``, in plain words, located in ``tree``."""
     items = error.errors(include_url=False)[:MAX_ERRORS]
-    return [_finding(item, tree) for item in items if not _echoes(item)]
+    return [_finding(item, tree, contract) for item in items if not _echoes(item)]
 
 
 def _echoes(item: Any) -> bool:
@@ -31,7 +46,7 @@ def _echoes(item: Any) -> bool:
     return bool(item["type"] == "too_short" and len(item["input"]) >= item["ctx"]["min_length"])
 
 
-def _finding(item: Any, tree: Any) -> Finding:
+def _finding(item: Any, tree: Any, contract: Contract) -> Finding:
     kind, context, value = item["type"], item.get("ctx", {}), item.get("input")
     location, holder = _locate(item["loc"], tree)
     if kind == "fault":
@@ -41,16 +56,19 @@ def _finding(item: Any, tree: Any) -> Finding:
         return _unknown_kind(item["msg"], location, value, tree)
     if kind == "missing":
         key = str(item["loc"][-1])
-        message = f"missing key {key!r}. {REFERENCE}"
+        message = f"missing key {key!r}. {contract.reference}"
         return Finding(location, message, "missing-key")
     if kind == "extra_forbidden":
         key = str(item["loc"][-1])
-        message = f"unknown key {key!r}{_suggestion(key, item['loc'])}"
+        message = f"unknown key {key!r}{_suggestion(key, item['loc'], contract)}"
         return Finding((*holder, key), message, "unknown-key", at_key=True)
     if kind == "literal_error" and item["loc"][-1] == "unit":
         message = needed(f"the unit {context['expected']}", shown(value), "Convert the number.")
         return Finding(location, message, "unit")
-    return Finding(location, _WORDS.get(kind, _other)(context, value, item), _CODES.get(kind, kind))
+    if kind not in _WORDS:
+        message = needed("a valid value", shown(value), contract.reference)
+        return Finding(location, message, _CODES.get(kind, kind))
+    return Finding(location, _WORDS[kind](context, value, item), _CODES.get(kind, kind))
 
 
 def _unknown_kind(what: str, location: Location, value: Any, tree: Any) -> Finding:
@@ -68,10 +86,6 @@ def _one_of(context: Any, value: Any, item: Any) -> str:
     expected = context["expected"].replace("'", "")
     several = " or " in expected
     return needed(f"one of {expected}" if several else expected, shown(value))
-
-
-def _other(context: Any, value: Any, item: Any) -> str:
-    return needed("a valid value", shown(value), REFERENCE)
 
 
 _WORDS: dict[str, Any] = {
@@ -126,18 +140,18 @@ def _locate(path: tuple[str | int, ...], tree: Any) -> tuple[Location, Location]
     return tuple(location), tuple(location)
 
 
-def _suggestion(key: str, path: tuple[str | int, ...]) -> str:
+def _suggestion(key: str, path: tuple[str | int, ...], contract: Contract) -> str:
     """What the user may have meant, or which keys there are."""
-    known = sorted(_keys_at(path[:-1]))
+    known = sorted(_keys_at(path[:-1], contract.model))
     close = difflib.get_close_matches(key, known, n=1, cutoff=0.7)
     if close:
         return f". Did you mean {close[0]!r}?"
-    return f". Known here: {', '.join(known)}." if known else f". {REFERENCE}"
+    return f". Known here: {', '.join(known)}." if known else f". {contract.reference}"
 
 
-def _keys_at(path: tuple[str | int, ...]) -> set[str]:
+def _keys_at(path: tuple[str | int, ...], root: type[BaseModel]) -> set[str]:
     """The keys of the models that a path of an error leads to."""
-    members: list[tuple[str | None, Any]] = [(None, Spec)]
+    members: list[tuple[str | None, Any]] = [(None, root)]
     for token in path:
         if isinstance(token, str) and token.startswith(TAG_PREFIX):
             members = [(None, model) for found, model in members if found == token]

@@ -6,6 +6,7 @@ repeated number, interval and polynomial written once.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -32,20 +33,27 @@ def spec_schema() -> dict[str, Any]:
     It describes keys, shapes and units. Contradictions between blocks, digests, array shapes and
     the safe limits are checked when a specification is loaded.
     """
-    schema = Spec.model_json_schema(by_alias=True)
+    return tidied(Spec.model_json_schema(by_alias=True), IDENTIFIER, FORMAT)
+
+
+def tidied(schema: dict[str, Any], identifier: str, title: str) -> dict[str, Any]:
+    """A schema as Pydantic makes it, as one of ours."""
     definitions = schema.pop("$defs") | _SHARED
     body = _tidy(schema)
-    result = {
+    named = {
+        _public(name): _tidy(definition, skip=definition if name in _SHARED else None)
+        for name, definition in sorted(definitions.items())
+    }
+    used = json.dumps([body, named])
+    return {
         "$schema": DIALECT,
-        "$id": IDENTIFIER,
-        "title": FORMAT,
+        "$id": identifier,
+        "title": title,
         **body,
         "$defs": {
-            _public(name): _tidy(definition, skip=definition if name in _SHARED else None)
-            for name, definition in sorted(definitions.items())
+            name: definition for name, definition in named.items() if f'"#/$defs/{name}"' in used
         },
     }
-    return result
 
 
 def _public(name: str) -> str:

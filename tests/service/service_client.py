@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 
 SPEC: dict[str, Any] = EXAMPLE
 
+READ = "import sys, json, time; sys.stdin.buffer.readline(); request = sys.stdin.buffer.read()\n"
+SAY = "def say(**entry):\n    print(json.dumps(entry), flush=True)\n"
+DONE = (
+    READ + SAY + "import base64\n"
+    'result = base64.b64encode(b\'{"kind": "switching"}\').decode()\n'
+    "say(progress=['runs', 1, 2])\n"
+    "say(files={'result.json': result, 'a.svg': base64.b64encode(b'<svg/>').decode()})\n"
+)
+"""A simulator that has its result at once."""
+
 
 def spec(**blocks: Any) -> dict[str, Any]:
     """The example with other blocks."""
@@ -34,9 +44,16 @@ def spec(**blocks: Any) -> dict[str, Any]:
 class Client:
     """One service and a client that calls it in this process; calls are made one after another."""
 
-    def __init__(self, folder: Path, decider: Decider | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        decider: Decider | None = None,
+        simulator: Sequence[str] = (),
+        **settings: Any,
+    ) -> None:
         self.folder = folder
-        self.app = create_app(Settings(data_dir=folder, **settings), decider=decider)
+        chosen = Settings(data_dir=folder, **settings)
+        self.app = create_app(chosen, decider=decider, simulator=simulator)
         self._runner = asyncio.Runner()
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         self.http = httpx.AsyncClient(transport=transport, base_url="http://service")
@@ -70,6 +87,7 @@ class Client:
         return self.request("POST", "/v1/studies", files=list(parts))
 
     def close(self) -> None:
+        self.app.state.simulations.close()
         self._runner.run(self.http.aclose())
         self._runner.close()
 

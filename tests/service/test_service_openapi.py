@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,12 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from service_client import SPEC, Client, Stub
+from service_client import DONE, SPEC, Client, Stub
 
 from qreplace.claims import KINDS
 from qreplace.data import schema_kinds, schema_text
 from qreplace.errors import NotFound
+from qreplace.service.openapi import SIMULATION_EXAMPLE
 from qreplace.service.problems import MEDIA
 
 CHECKS = [
@@ -40,6 +42,10 @@ EXPECTED = {
     ("get", "/v1/studies/{study}/report.{form}"): {"200", "304", "404", "500"},
     ("get", "/v1/studies/{study}/bundle.zip"): {"200", "304", "404", "500"},
     ("get", "/v1/studies/{study}/figures/{name}.{form}"): {"200", "304", "404", "500"},
+    ("post", "/v1/simulations"): {"200", "202", "400", "406", "413", "415", "422", "500", "503"},
+    ("get", "/v1/simulations/{simulation}"): {"200", "404", "500"},
+    ("delete", "/v1/simulations/{simulation}"): {"200", "404", "500"},
+    ("get", "/v1/simulations/{simulation}/{name}"): {"200", "304", "404", "500"},
     ("get", "/v1/schemas/{kind}"): {"200", "404", "500"},
     ("get", "/problems/{code}"): {"200", "404", "500"},
     ("get", "/healthz"): {"200", "500"},
@@ -121,21 +127,29 @@ def test_generated_requests_get_documented_responses(tmp_path: Path) -> None:
     Identifiers that it invents name nothing, so in every other request a stored study takes their
     place; each operation must have succeeded at least once.
     """
-    client = Client(tmp_path, Stub())
-    study = client.post(SPEC).json()["study"]
+    client = Client(tmp_path, Stub(), simulator=[sys.executable, "-c", DONE])
+    simulation = client.request("POST", "/v1/simulations", json=SIMULATION_EXAMPLE).json()
+    known = {
+        "study": client.post(SPEC).json()["study"],
+        "simulation": simulation["simulation"],
+    }
     schema = schemathesis.openapi.from_asgi("/openapi.json", client.app)
     operations = [result.ok() for result in schema.get_all_operations()]
     assert {(o.method, o.path) for o in operations} == set(EXPECTED)
     for operation in operations:
-        statuses = _exercise(operation, study)
+        statuses = _exercise(operation, known)
         assert statuses & {200, 201}, (operation.label, statuses)
     client.close()
 
 
 KNOWN = {"kind": "spec", "code": "internal"}
+FILES = {"/v1/simulations/{simulation}/{name}": {"name": "a.svg"}}
 
 
-def _exercise(operation: Any, study: str) -> set[int]:
+BODIES = {"/v1/studies": SPEC, "/v1/simulations": SIMULATION_EXAMPLE}
+
+
+def _exercise(operation: Any, stored: dict[str, str]) -> set[int]:
     """Call an operation as its description allows and check every response against it."""
     statuses: set[int] = set()
 
@@ -150,10 +164,11 @@ def _exercise(operation: Any, study: str) -> set[int]:
     @given(operation.as_strategy(), st.booleans())
     def conforms(case: Any, known: bool) -> None:
         if known:
-            for name in case.path_parameters.keys() & {"study", *KNOWN}:
-                case.path_parameters[name] = {"study": study, **KNOWN}[name]
+            named = {**stored, **KNOWN, **FILES.get(operation.path, {})}
+            for name in case.path_parameters.keys() & named.keys():
+                case.path_parameters[name] = named[name]
             if case.media_type == "application/json":
-                case.body = SPEC
+                case.body = BODIES[operation.path]
         response = case.call()
         statuses.add(response.status_code)
         case.validate_response(response, checks=CHECKS)

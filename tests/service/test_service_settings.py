@@ -27,6 +27,8 @@ def test_every_variable() -> None:
         "QREPLACE_DECIDERS": "2",
         "QREPLACE_ATTEMPT_SECONDS": "7",
         "QREPLACE_ATTEMPT_MEGABYTES": "512",
+        "QREPLACE_SIMULATION_SECONDS": "9",
+        "QREPLACE_SIMULATION_MEGABYTES": "300",
         "QREPLACE_LOG_LEVEL": "DEBUG",
     }
     assert set(environment) == {variable.name for variable in VARIABLES}
@@ -37,6 +39,8 @@ def test_every_variable() -> None:
         deciders=2,
         attempt_seconds=7,
         attempt_megabytes=512,
+        simulation_seconds=9,
+        simulation_megabytes=300,
         log_level="debug",
     )
     assert Settings.from_environment(environment, data_dir=Path("x")).data_dir == Path("x")

@@ -16,6 +16,7 @@ from qreplace.errors import InputError
 from qreplace.service.deciding import Answer
 from qreplace.service.store.blobs import Blobs
 from qreplace.service.store.database import open_database, writing
+from qreplace.service.store.simulations import SimulationStore
 from qreplace.service.store.tables import FILES, STUDIES
 
 DOCUMENT = "document.json"
@@ -55,6 +56,7 @@ class StudyStore:
             folder.mkdir(parents=True, exist_ok=True)
             self.blobs = Blobs(folder / "blobs")
             self._engine = open_database(folder / "qreplace.sqlite")
+            self.simulations = SimulationStore(self._engine, self.blobs)
             with writing(self._engine):
                 self.blobs.sweep()
         except (OSError, SQLAlchemyError) as error:

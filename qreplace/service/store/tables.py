@@ -46,3 +46,14 @@ FILES = Table(
     Index("files_by_digest", "sha256"),
 )
 """Reports and figures of an answer, by name."""
+
+SIMULATION_FILES = Table(
+    "simulation_files",
+    METADATA,
+    Column("simulation", String(64), primary_key=True),
+    Column("engine", String(64), primary_key=True),
+    Column("name", String(128), primary_key=True),
+    Column("sha256", String(64), nullable=False),
+    Index("simulation_files_by_digest", "sha256"),
+)
+"""Files of finished simulations; ``simulation`` is the SHA-256 of the canonical request."""

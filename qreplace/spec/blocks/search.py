@@ -28,21 +28,21 @@ def _as_range(value: Any) -> dict[str, Any] | None:
     return {"from": value, "to": value} if type(value) is int else None
 
 
+DepthEntry = Annotated[
+    DepthRangeSpec,
+    Shorthand(
+        "a depth (a whole number) or {from, to, step}",
+        _as_range,
+        {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH},
+    ),
+]
+
+
 class SearchSpec(Block):
     """The declared candidates: every depth with every metadata budget."""
 
     depths: Annotated[
-        tuple[
-            Annotated[
-                DepthRangeSpec,
-                Shorthand(
-                    "a depth (a whole number) or {from, to, step}",
-                    _as_range,
-                    {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH},
-                ),
-            ],
-            ...,
-        ],
+        tuple[DepthEntry, ...],
         Field(min_length=1, max_length=MAX_GRID_RANGES),
     ]
     metadata_bits: (

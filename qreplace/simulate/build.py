@@ -1,0 +1,174 @@
+"""From a simulation request, or from a study, to the data that the simulators run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from qreplace.decision.controls import chairman, greedy
+from qreplace.errors import InputError
+from qreplace.simulate.model import (
+    MAX_SIMULATED_DEPTH,
+    Accumulator,
+    Arithmetic,
+    Atom,
+    FixedPoint,
+    FloatingPoint,
+    Format,
+    Matrix,
+    Semantics,
+    System,
+    grid,
+)
+from qreplace.simulate.request import (
+    AccumulatorSpec,
+    AffineAtomSpec,
+    ArithmeticSpec,
+    AtomSpec,
+    FixedPointSpec,
+    FormatSpec,
+    ReluAtomSpec,
+    ScheduleSpec,
+    SoftThresholdAtomSpec,
+    SystemSpec,
+)
+from qreplace.spec.blocks.search import DepthEntry
+
+MAX_SCHEDULES = 65_536
+"""Schedules that ``all`` may enumerate at one depth."""
+
+
+def depths_of(entries: Sequence[DepthEntry], most: int) -> list[int]:
+    """The named depths, ascending; refused when there are more than ``most`` or one is too deep."""
+    total = sum((entry.last - entry.first) // entry.step + 1 for entry in entries)
+    if total > most:
+        raise InputError(f"{total} depths are named; needed at most {most}", pointer="/depths")
+    found = sorted({d for e in entries for d in range(e.first, e.last + 1, e.step)})
+    if not found or found[-1] > MAX_SIMULATED_DEPTH:
+        raise InputError(f"needed depths from 1 to {MAX_SIMULATED_DEPTH}", pointer="/depths")
+    return found
+
+
+def system_of(spec: SystemSpec) -> System:
+    """The system that a request describes; raises ``InputError`` where shapes disagree."""
+    q = len(spec.initial_state)
+    shared = _shared_matrix(spec, q)
+    atoms = tuple(_atom(atom, shared, q) for atom in spec.atoms)
+    return System(atoms, spec.initial_state, spec.horizon)
+
+
+def _shared_matrix(spec: SystemSpec, q: int) -> Matrix | None:
+    matrix = spec.matrix
+    if matrix is not None and (len(matrix) != q or any(len(row) != q for row in matrix)):
+        raise InputError(f"the matrix needs shape {q} x {q}", pointer="/system/matrix")
+    return _sum(matrix, _scaled_identity(spec.rate, q))
+
+
+def _scaled_identity(rate: Fraction | None, q: int) -> Matrix | None:
+    if not rate:
+        return None
+    zero = Fraction(0)
+    return tuple(tuple(rate if i == j else zero for j in range(q)) for i in range(q))
+
+
+def _sum(one: Matrix | None, other: Matrix | None) -> Matrix | None:
+    if one is None or other is None:
+        return one if other is None else other
+    if len(one) != len(other) or any(len(a) != len(b) for a, b in zip(one, other, strict=True)):
+        raise InputError("the matrix of an atom has another shape than the state asks for")
+    return tuple(
+        tuple(a + b for a, b in zip(row, more, strict=True))
+        for row, more in zip(one, other, strict=True)
+    )
+
+
+def _atom(spec: AtomSpec, shared: Matrix | None, q: int) -> Atom:
+    zero = (Fraction(0),) * q
+    match spec:
+        case AffineAtomSpec():
+            return Atom(offset=spec.offset, matrix=_sum(spec.matrix, shared))
+        case ReluAtomSpec():
+            return Atom(
+                offset=zero if spec.offset is None else spec.offset,
+                matrix=shared,
+                inner=spec.inner,
+                bias=spec.bias,
+                outer=spec.outer,
+                activation="relu",
+            )
+        case SoftThresholdAtomSpec():
+            return Atom(
+                offset=zero,
+                matrix=_sum(_scaled_identity(Fraction(-1), q), shared),
+                inner=spec.inner,
+                bias=spec.bias,
+                outer=_scaled_identity(Fraction(1), q),
+                activation="soft_threshold",
+                threshold=spec.threshold,
+            )
+
+
+def arithmetic_of(spec: ArithmeticSpec, semantics: Semantics, depth: int) -> Arithmetic:
+    """The declared arithmetic at one depth, where a step may depend on it."""
+    return Arithmetic(
+        semantics=semantics,
+        rounding=spec.rounding,
+        state=_format(spec.state, depth),
+        increment=_format(spec.increment, depth),
+        carry=_format(spec.carry, depth),
+        activation=_format(spec.activation, depth),
+        accumulator=_accumulator(spec.accumulator),
+        seed=spec.seed,
+    )
+
+
+def _format(spec: FormatSpec | None, depth: int) -> Format | None:
+    if spec is None:
+        return None
+    if not isinstance(spec, FixedPointSpec):
+        return FloatingPoint(spec.format)
+    if spec.steps is not None:
+        return FixedPoint(spec.steps, spec.bits, spec.on_overflow)
+    if spec.step is not None:
+        step = spec.step.coefficient / depth**spec.step.power
+        return grid(step, spec.bits, spec.on_overflow)
+    if spec.limit is None or spec.bits is None:
+        raise InputError("a register needs its step, or bits and limit")
+    return grid(2 * spec.limit / (2**spec.bits - 1), spec.bits, spec.on_overflow)
+
+
+def _accumulator(spec: AccumulatorSpec | None) -> Accumulator | None:
+    if spec is None:
+        return None
+    return Accumulator(spec.bits, spec.on_overflow, spec.tile, spec.inner_bits, spec.pairwise)
+
+
+def schedules_of(spec: ScheduleSpec, atoms: int, depth: int) -> tuple[Iterator[list[int]], int]:
+    """The schedules to run at a depth, and how many there are."""
+    if spec.all:
+        count = atoms**depth if depth <= MAX_SCHEDULES else MAX_SCHEDULES + 1
+        if count > MAX_SCHEDULES:
+            raise InputError(
+                f"there are {atoms}^{depth} schedules at depth {depth}; needed at most "
+                f"{MAX_SCHEDULES}",
+                pointer="/schedule/all",
+            )
+        return (list(s) for s in itertools.product(range(atoms), repeat=depth)), count
+    if spec.steps is not None:
+        if len(spec.steps) != depth:
+            raise InputError(
+                f"the schedule has {len(spec.steps)} steps, the depth is {depth}",
+                pointer="/schedule/steps",
+            )
+        return iter([list(spec.steps)]), 1
+    weights = spec.weights or ()
+    if len(weights) != atoms or sum(weights) != 1:
+        raise InputError(
+            f"needed {atoms} weights that sum to 1 exactly, received {len(weights)} that sum to "
+            f"{sum(weights)}",
+            pointer="/schedule/weights",
+        )
+    rows = itertools.repeat(weights, depth)
+    rule = chairman if spec.rule in (None, "chairman") else greedy
+    return iter([rule(list(rows))]), 1

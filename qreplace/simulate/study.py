@@ -1,0 +1,151 @@
+"""A study's own system on its own execution block, at its witnesses (theory T4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from qreplace.claims import Claim
+from qreplace.decision.plan import plan
+from qreplace.decision.schedules import chairman_schedule
+from qreplace.errors import InputError
+from qreplace.premises import Absent
+from qreplace.question.dynamics import AffineProblem
+from qreplace.question.model import (
+    AffineDynamicsSystem,
+    ExactExecution,
+    FullDomain,
+    Grid,
+    LiftedAffineSystem,
+    QuantizedExecution,
+    Saturating,
+    Unbounded,
+    Wrapping,
+)
+from qreplace.question.subject import Subject
+from qreplace.simulate.model import (
+    Arithmetic,
+    Atom,
+    FixedPoint,
+    Matrix,
+    OnOverflow,
+    Rounding,
+    Semantics,
+    System,
+    Vector,
+    grid,
+)
+
+MAX_MATRIX = 256
+"""State coordinates up to which a state matrix is simulated entry by entry."""
+
+ROUNDING: dict[str, Rounding] = {
+    "nearest": "nearest_even",
+    "directed": "floor",
+    "stochastic": "stochastic",
+}
+"""The mode that a grid of a question runs in; it names a family of modes."""
+
+
+def study_system(subject: Subject, bits: int) -> tuple[System, Vector]:
+    """The system of a study with affine atoms, and its target; raises ``InputError`` for others."""
+    question = subject.question
+    if not isinstance(question.system, (LiftedAffineSystem, AffineDynamicsSystem)):
+        raise InputError(
+            f"a study of a {question.system.kind} system is not simulated",
+            remedy="Write a simulation request with the system in it (docs/simulate.md).",
+        )
+    if isinstance(question.domain, FullDomain):
+        raise InputError("a simulation runs the witnesses; this study asks about every input")
+    problem = subject.affine(bits)
+    matrix = _state_matrix(problem)
+    atoms = tuple(Atom(_offset(problem, j), matrix) for j in range(len(problem.atoms)))
+    target = tuple(Fraction(n, problem.denominator) for n in problem.target)
+    initial = tuple(Fraction(n, problem.denominator) for n in problem.initial)
+    return System(atoms, initial, problem.horizon), target
+
+
+def _state_matrix(problem: AffineProblem) -> Matrix | None:
+    if problem.rate == 0 and problem.matrix is None:
+        return None
+    q = problem.dimension
+    if q > MAX_MATRIX:
+        raise InputError(f"the state has {q} coordinates; needed at most {MAX_MATRIX}")
+    return tuple(tuple(problem.entry(i, j) for j in range(q)) for i in range(q))
+
+
+def _offset(problem: AffineProblem, atom: int) -> Vector:
+    pieces = problem.atoms[atom]
+    if len(pieces) > 1 or len(pieces[0].coefficients) > 1:
+        raise InputError(f"atom {atom} changes with time; needed constant forcings")
+    return tuple(Fraction(n, problem.denominator) for n in pieces[0].coefficients[0])
+
+
+def study_arithmetic(subject: Subject, depth: int) -> Arithmetic:
+    """The execution block at one depth; raises ``InputError`` where it says too little to run."""
+    execution = subject.question.execution
+    if isinstance(execution, ExactExecution):
+        return Arithmetic("ideal", "nearest_even")
+    if execution is None:
+        raise InputError(
+            "the execution block is omitted, so there is nothing to run",
+            remedy="Write execution: exact, or declare its grids.",
+        )
+    if not isinstance(execution.field_error, Absent):
+        raise InputError(
+            "the field is computed with an error that is only bounded, not described",
+            remedy="Write field_error: exact, or simulate a request with its registers.",
+        )
+    return _arithmetic(execution, depth)
+
+
+def _arithmetic(execution: QuantizedExecution, depth: int) -> Arithmetic:
+    semantics: Semantics = execution.semantics
+    if semantics == "error_feedback" and execution.carry is not None:
+        semantics = "rounded_carry"
+    on_overflow = _on_overflow(execution)
+    own = _register(execution.grid, depth, on_overflow)
+    state = own if execution.semantics == "write_back" else grid(_step(execution.grid, depth))
+    carry = None if execution.carry is None else _register(execution.carry, depth, on_overflow)
+    return Arithmetic(
+        semantics=semantics,
+        rounding=ROUNDING[execution.grid.rounding],
+        state=state,
+        increment=None if execution.semantics == "write_back" else own,
+        carry=carry,
+    )
+
+
+def _step(own: Grid, depth: int) -> Fraction:
+    return own.step.coefficient / depth**own.step.power
+
+
+def _on_overflow(execution: QuantizedExecution) -> OnOverflow:
+    match execution.overflow:
+        case Unbounded():
+            return "detect"
+        case Saturating():
+            return "saturate"
+        case Wrapping():
+            return "wrap"
+
+
+def _register(own: Grid, depth: int, on_overflow: OnOverflow) -> FixedPoint:
+    """A grid as a register: the widest two's-complement one within its limit."""
+    step = _step(own, depth)
+    if own.limit is None:
+        return grid(step)
+    largest = int(own.limit / step)
+    return grid(step, (largest + 1).bit_length(), on_overflow)
+
+
+def study_schedule(
+    subject: Subject, claims: Sequence[Claim], depth: int, bits: int
+) -> tuple[list[int], str]:
+    """The schedule of the study's plan at a depth, and in words where it comes from."""
+    found = plan(subject, claims, depth, bits)
+    if found is not None and found["schedule"] is not None:
+        return list(found["schedule"]), f"the study's plan, {found['order']}"
+    atoms = subject.question.dictionary_for(bits).atom_count
+    weights = [Fraction(1, atoms)] * atoms
+    return chairman_schedule(weights, depth), "equal weights: the study has no plan at this depth"
