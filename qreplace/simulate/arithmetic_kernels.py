@@ -126,8 +126,9 @@ def _step_of(steps: Any, k: int, i: int) -> int:
 def _run(
     schedule: Any, coarse: int, matrix: Any, offset: Any, inner: Any, bias: Any, used: Any,
     threshold: Any, activation: Any, outer: Any, state_steps: Any, taken_steps: Any,
-    carry_steps: Any, hidden_steps: Any, bits: Any, modes: Any, largest: int, semantics: int, rounding: int,
-    seed: Any, states: Any, deviations: Any, carry: Any, extremes: Any, overflows: Any, place: Any,
+    carry_steps: Any, hidden_steps: Any, bits: Any, modes: Any, largest: int, semantics: int,
+    rounding: int, seed: Any, states: Any, deviations: Any, carry: Any, extremes: Any,
+    overflows: Any, place: Any,
 ) -> tuple[int, bool, int]:  # fmt: skip
     q = offset.shape[1]
     hidden = inner.shape[1]
