@@ -145,6 +145,13 @@ ACCEPTED_CLAIMS: list[tuple[str, str, Claim]] = [
     ("frozen", "covering-code--first-depth", frozen("covering-code", 9)),
     ("frozen", "frozen-no-metadata--first-depth", frozen("frozen-no-metadata", 9)),
     ("frozen", "frozen-routed--first-depth", frozen("frozen-routed", 9)),
+    # The state (1/4, 0) is on the grid; the target is (1/2, 3/4) away.
+    ("frozen", "frozen-initial-state--first-depth", frozen("frozen-initial-state", 9)),
+    # A z_0 = (-5/16, 1/8), so no field exceeds 9/8.
+    ("frozen", "frozen-leak--first-depth", frozen("frozen-leak", 10, 1, 1)),
+    # Coefficients in t are added up: 1 + 1/4 on the first half.
+    ("frozen", "frozen-forced--first-depth", frozen("frozen-forced", 11)),
+    ("frozen", "frozen-polynomial--first-depth", frozen("frozen-polynomial", 18, 1, 1)),
 ]
 
 CLAIM_BY_NAME = {name: claim for _, name, claim in ACCEPTED_CLAIMS}
@@ -337,14 +344,20 @@ def _rejected_frozen() -> Iterator[Rejection]:
         ("grid-field-unsaid", "freezing needs an exactly evaluated field"),
         ("grid-initial-error", "freezing needs an exact initial state"),
         ("grid-initial-unsaid", "freezing needs an exact initial state"),
-        ("grid-initial-state", "freezing is claimed from the initial state 0 only"),
+        ("grid-off-start", "the initial state is not on the grid"),
+        ("grid-moving-start", "the initial state is not on the grid"),
+        ("grid-narrow-start", "the initial state is not on the grid"),
+        ("declared-system", "freezing is not computed for a declared system"),
         ("grid-shrinking", "the cells shrink faster than the increments"),
     ):
         yield case(question, "claimed", frozen(question, 9), "", words)
     reach = "an increment reaches half a cell"  # 3
     yield case("frozen-grid", "one-too-small", frozen("frozen-grid", 8), "/first_depth", reach)
+    for name, first in (("leak", 9), ("forced", 10), ("polynomial", 17)):
+        early = frozen(f"frozen-{name}", first)
+        yield case(f"frozen-{name}", "one-too-small", early, "/first_depth", reach)
     yield case("frozen-grid", "zero-depth", frozen("frozen-grid", 0), "/first_depth", "at least 1")
-    wrong = "the target's norm is not the claimed one"  # 4
+    wrong = "the distance to the target is not the claimed one"  # 4
     yield case("frozen-grid", "lower-more", changed(good, lower=good.lower + TINIER), "", wrong)
     yield case("frozen-grid", "upper-less", changed(good, upper=good.upper - TINIER), "", wrong)
     yield case("frozen-grid", "lower-less", changed(good, lower=good.lower - TINIER), "", wrong)

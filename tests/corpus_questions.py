@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from dynamic_questions import affine_question, forcing, listed, polynomial_question
 from lifted_questions import (
     L1,
     L2,
@@ -30,7 +31,9 @@ from qreplace.question.model import (
     CoveringMetadata,
     DeclaredSystem,
     DepthRange,
+    DepthRule,
     ExactExecution,
+    Grid,
     LinearTarget,
     ListedDictionary,
     MetadataCode,
@@ -40,6 +43,7 @@ from qreplace.question.model import (
     StateDependentRouting,
     StoredArray,
     WitnessDomain,
+    Wrapping,
 )
 
 CORNERS = [[1, 0], [0, 1]]
@@ -83,6 +87,13 @@ def quantized_lift() -> Question:
 def edge(norm: Any = LINF, **blocks: Any) -> Question:
     """The target (3/4, 3/4) and the edge between (1, 0) and (0, 1)."""
     return make_question(TARGET, CORNERS, norm, **blocks)
+
+
+def leak(**blocks: Any) -> Question:
+    """``z' = (-1/2 I + M) z + b_j`` with the atoms (1, 0) and (0, 1)."""
+    coupling = [[0, "1/4"], [0, 0]]
+    own = affine_question(CORNERS, TARGET, norm=LINF, rate="-1/2", state_matrix=coupling)
+    return dataclasses.replace(own, **blocks)
 
 
 COARSE = write_back("1/4")
@@ -134,7 +145,29 @@ QUESTIONS: dict[str, Question] = {
     "grid-field-unsaid": edge(execution=write_back("1/4", field_error=None)),
     "grid-initial-error": edge(execution=write_back("1/4", initial_error=declared("0"))),
     "grid-initial-unsaid": edge(execution=write_back("1/4", initial_error=None)),
-    "grid-initial-state": edge(execution=COARSE, initial=vector(["1/4", "0"])),
+    "frozen-initial-state": edge(execution=COARSE, initial=vector(["1/4", "0"])),
+    "frozen-leak": leak(execution=COARSE, initial=vector(["1/2", "-1/4"])),
+    "frozen-forced": leak(
+        dictionary=listed(forcing(("0", [[1, 0], ["-1/2", 1]]), ("1/2", [[0, "1/2"]]))),
+        execution=COARSE,
+    ),
+    "frozen-polynomial": polynomial_question(
+        [["1 - z1*z2 + t^2", "z1^2"], ["z2", "-z1 + t"]],
+        ["3/4", "3/4"],
+        ["1/2", "-1/4"],
+        LINF,
+        execution=COARSE,
+    ),
+    "grid-off-start": edge(execution=COARSE, initial=vector(["1/8", "0"])),
+    "grid-moving-start": edge(execution=write_back("3", 1), initial=vector(["3", "0"])),
+    "grid-narrow-start": edge(
+        execution=write_back(
+            "1/4",
+            grid=Grid(DepthRule(Fraction(1, 4), 0), "nearest", Fraction(1, 8)),
+            overflow=Wrapping("wrap", None),
+        ),
+        initial=vector(["1/4", "0"]),
+    ),
     "grid-shrinking": edge(execution=write_back("1000", 2)),
 }
 

@@ -11,8 +11,8 @@ from typing import Literal
 class FrozenClaim:
     """From ``first_depth`` on, every executed schedule ends where it started.
 
-    Write-back with nearest rounding, exact field evaluation, a start at exactly 0. The executed
-    error is then the target's own norm, which ``lower`` and ``upper`` enclose.
+    Write-back with nearest rounding, exact field evaluation, a start on the grid. The executed
+    error is then the distance from the start to the target, which ``lower`` and ``upper`` enclose.
     """
 
     format: Literal["qreplace/claim/frozen/v1"]

@@ -19,7 +19,7 @@ from qreplace.errors import Malformed, ProducerFailed, Rejected
 from qreplace.exact.rational import format_rational
 from qreplace.pipeline.counts import count_claims
 from qreplace.pipeline.engines import CHEAP, Limits, constants_for, engines_for
-from qreplace.pipeline.lifted import Progress, lifted_claims, schedule_depths
+from qreplace.pipeline.lifted import Progress, frozen_claims, lifted_claims, schedule_depths
 from qreplace.pipeline.worker import Task, run
 from qreplace.question.model import (
     AccuracyMatching,
@@ -132,11 +132,21 @@ def produce_claims(subject: Subject, budget: FloorBudget, progress: Progress) ->
         if isinstance(question.system, LiftedAffineSystem):
             _lifted(subject, bits, budget, produced, progress)
         else:
+            _frozen(subject, bits, produced)
             piecewise = isinstance(question.system, PwaSystem)
             trial = _PiecewiseTrial if piecewise else _Trial
             trial(subject, question.floor, bits, budget, produced, progress).run()
     _drop_surpassed(produced)
     return produced
+
+
+def _frozen(subject: Subject, bits: int, produced: Produced) -> None:
+    """Depths at which the declared execution never moves the state: known at once."""
+    claims = frozen_claims(subject, bits)
+    for claim in claims:
+        produced.accept(subject, claim)
+    if claims:
+        produced.record("frozen", bits, "kept", "", 0.0, claims, floor=False)
 
 
 def _lifted(

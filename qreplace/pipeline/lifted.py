@@ -9,7 +9,8 @@ from qreplace.check.frozen import frozen_step_rule
 from qreplace.claims import Claim
 from qreplace.claims.affine_lp import AffineLPClaim
 from qreplace.decision.grid import count, every_depth, thinned
-from qreplace.errors import Rejected
+from qreplace.errors import InputError, Rejected
+from qreplace.question.frozen_start import frozen_start
 from qreplace.question.model import QuantizedExecution
 from qreplace.question.subject import Subject
 
@@ -32,7 +33,7 @@ def lifted_claims(subject: Subject, bits: int, progress: Progress) -> list[Claim
     progress("floor", 0, 1)
     floor = produce_bracket(subject, bits)
     progress("floor", 1, 1)
-    return [floor, *_schedules(subject, bits, floor, progress), *_frozen(subject, bits)]
+    return [floor, *_schedules(subject, bits, floor, progress), *frozen_claims(subject, bits)]
 
 
 def _schedules(
@@ -63,14 +64,16 @@ def schedule_depths(subject: Subject) -> list[int]:
     return [depth for depth in depths if depth <= MAX_SCHEDULE_STEPS]
 
 
-def _frozen(subject: Subject, bits: int) -> list[Claim]:
+def frozen_claims(subject: Subject, bits: int) -> list[Claim]:
+    """Freezing, where the execution block admits it (theory T4.4); else nothing."""
     from qreplace.produce.frozen import produce as produce_frozen
 
     if not isinstance(subject.question.execution, QuantizedExecution):
         return []
     try:
-        step = frozen_step_rule(subject)
-    except Rejected:
+        start = frozen_start(subject, bits)
+        step = frozen_step_rule(subject, start)
+    except (InputError, Rejected):
         return []
-    claim = produce_frozen(subject, bits, step)
+    claim = produce_frozen(subject, bits, start, step)
     return [] if claim is None else [claim]

@@ -58,7 +58,11 @@ def _plain(value: float) -> str:
 
 def set_error_axis(axes: Axes, data: PlotData, *, uppers_only: bool = False) -> None:
     """The vertical axis: from 0, or logarithmic when errors span a wide range."""
-    known = data.errors(uppers_only=uppers_only)
+    set_value_axis(axes, data.errors(uppers_only=uppers_only))
+
+
+def set_value_axis(axes: Axes, known: Sequence[float]) -> None:
+    """The vertical axis of these values: from 0, or logarithmic when they span a wide range."""
     positive = [end for end in known if end > 0] or [1.0]
     top = max(positive)
     if wide(positive):

@@ -27,6 +27,7 @@ from qreplace.report.two_state_figure import draw_two_states
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SIZE = (6.4, 4.3)
 """Inches; 72 SVG units an inch."""
@@ -74,23 +75,40 @@ def draw(document: dict[str, Any], context: ReportContext | None = None) -> dict
         title = "The error over the inputs"
         drawings.append(("fields", partial(draw_fields, drawn=fields), title, fields.words))
     files: dict[str, bytes] = {}
-    with _LOCK:
-        for name, fill_axes, title, words in drawings:
-            svg, png = _drawn(fill_axes)
-            files[f"figures/{name}.svg"] = _described(svg, title, words)
-            files[f"figures/{name}.png"] = png
+    for name, fill_axes, title, words in drawings:
+        files |= render(f"figures/{name}", partial(_fill_one, fill=fill_axes), title, words)
     return files
 
 
-def _drawn(fill: Draw) -> tuple[bytes, bytes]:
+def _fill_one(figure: Figure, fill: Draw) -> None:
+    fill(figure.add_subplot())
+
+
+def render(
+    name: str,
+    fill: Callable[[Figure], None],
+    title: str,
+    words: str,
+    size: tuple[float, float] = SIZE,
+) -> dict[str, bytes]:
+    """``name.svg`` and ``name.png`` of what ``fill`` draws on an empty figure, the same every time.
+
+    ``title`` and ``words`` are the SVG's name and description for those who cannot see it.
+    """
+    with _LOCK:
+        svg, png = _drawn(fill, size)
+    return {f"{name}.svg": _described(svg, title, words), f"{name}.png": png}
+
+
+def _drawn(fill: Callable[[Figure], None], size: tuple[float, float]) -> tuple[bytes, bytes]:
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     with mpl.rc_context(_SETTINGS):
-        figure = Figure(figsize=SIZE, facecolor=PAPER, layout="constrained")
-        fill(figure.add_subplot())
+        figure = Figure(figsize=size, facecolor=PAPER, layout="constrained")
+        fill(figure)
         png, svg = io.BytesIO(), io.BytesIO()
         figure.set_dpi(PNG_DPI)
         FigureCanvasAgg(figure)

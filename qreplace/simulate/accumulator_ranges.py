@@ -176,8 +176,9 @@ def floating_dot_bound(
     ``InputError`` where ``n u >= 1``: the bound says nothing there.
 
     Sums of n floating numbers err by at most ``(n-1) u`` times the sum of their sizes (Jeannerod
-    and Rump 2013). A product that underflows errs by ``half_gap`` more, and so is larger in that
-    sum; but sums round only from ``4 half_gap/(2u)`` on, where ``gamma_n - n u`` covers it.
+    and Rump 2013). A product that underflows errs by ``half_gap`` at most, and may be that much
+    larger in this sum; but sums are exact below ``2 half_gap/u``, and beyond it the difference of
+    ``gamma_n`` and ``n u`` covers what that adds.
     """
     if terms < 0 or roundoff <= 0 or magnitude < 0 or half_gap < 0:
         raise InputError("a dot product's bound needs n >= 0, u > 0, |x|.|y| >= 0 and a gap >= 0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 from qreplace.errors import InputError
@@ -107,7 +108,7 @@ def dot(weights: Sequence[int], x: Sequence[int], accumulator: Accumulator) -> A
     """``weights . x`` in the register; both are codes (theory T4.11)."""
     if len(weights) != len(x):
         raise InputError(f"a row has {len(weights)} weights, the vector {len(x)} entries")
-    return accumulate([w * c for w, c in zip(weights, x, strict=True)], accumulator)
+    return accumulate([index(w) * index(c) for w, c in zip(weights, x, strict=True)], accumulator)
 
 
 def accumulate_rows(
@@ -177,7 +178,7 @@ def _integers(values: Any, dimensions: int) -> Any:
 def _fits_compiled(rows: Any, codes: Any) -> bool:
     """Whether no sum of the rows' absolute products can leave 64 bits, in Python's integers."""
     if rows.size == 0 or rows.dtype == object or codes.dtype == object:
-        return rows.size == 0
+        return bool(rows.size == 0)
     largest = max(abs(int(rows.min())), int(rows.max()))
     inputs = max(abs(int(codes.min())), int(codes.max()))
-    return largest * inputs * len(codes) < COMPILED_ROOM
+    return bool(largest * inputs * len(codes) < COMPILED_ROOM)

@@ -31,8 +31,10 @@ def add_rows(
     """
     width = 2 if pairwise else 1
     for row in range(weights.shape[0]):
-        value = low = high = overflows = tile_low = tile_high = np.int64(0)
-        held = np.int64(0)
+        value: Any = np.int64(0)
+        held: Any = np.int64(0)
+        low, high, tile_low, tile_high = value, value, value, value
+        overflows = 0
         in_tile = 0
         for start in range(0, x.shape[0], width):
             term = weights[row, start] * x[start]

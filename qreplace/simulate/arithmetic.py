@@ -59,13 +59,24 @@ def simulate(
         from qreplace.simulate.float_arithmetic import simulate_exact
 
         return simulate_exact(system, schedule, arithmetic, constants=chosen)
+    return finish(system, schedule, arithmetic, _executed(system, schedule, arithmetic), chosen)
+
+
+def trace_of(system: System, schedule: Sequence[int], arithmetic: Arithmetic) -> Trace:
+    """The executed run of ``simulate`` state by state, for figures; fixed-point formats only."""
+    _require(system, schedule, arithmetic)
+    if any(isinstance(own, FloatingPoint) for own in _formats(arithmetic).values()):
+        raise InputError("the path of a run in floating formats is not kept")
+    return _executed(system, schedule, arithmetic)
+
+
+def _executed(system: System, schedule: Sequence[int], arithmetic: Arithmetic) -> Trace:
+    """On codes where they fit 64 bits, else in rationals."""
     from qreplace.simulate.integers import lowered
 
     codes = lowered(system, schedule, arithmetic)
     trace = None if codes is None else codes.run()
-    if trace is None:
-        trace = _Plain(system, schedule, arithmetic).run()
-    return finish(system, schedule, arithmetic, trace, chosen)
+    return _Plain(system, schedule, arithmetic).run() if trace is None else trace
 
 
 def simulate_plain(

@@ -27,6 +27,7 @@ from qreplace.exact.document import sha256_hex
 from qreplace.produce.affine_lp import produce as produce_bracket
 from qreplace.produce.frozen import produce as produce_frozen
 from qreplace.produce.schedule_error import ScheduleProducer
+from qreplace.question.frozen_start import frozen_start
 from qreplace.question.model import Emulation, Question
 from qreplace.question.subject import Subject
 
@@ -71,7 +72,8 @@ def cases() -> dict[str, tuple[Question, list[Claim]]]:
         execution=write_back("1/8"),
     )
     frozen = Subject(grid, {})
-    no_go = produce_frozen(frozen, 0, frozen_step_rule(frozen))
+    start = frozen_start(frozen, 0)
+    no_go = produce_frozen(frozen, 0, start, frozen_step_rule(frozen, start))
     if no_go is None:
         raise LookupError("the grid no longer freezes")
     return {

@@ -27,6 +27,7 @@ from lifted_questions import vector
 from qreplace.premises import Evidence
 from qreplace.produce.frozen import produce as produce_frozen
 from qreplace.question import model as q
+from qreplace.question.frozen_start import frozen_start
 from qreplace.question.subject import Subject
 
 # --- omitted blocks -------------------------------------------------------------------------------
@@ -97,7 +98,9 @@ def test_an_executed_claim_is_about_a_run_without_a_router_and_of_the_listed_dic
     ):
         for target in ["1/20"], [1]:
             question = lifted(target, [[1], [-1]], execution=quantized(step=4), **blocks)
-            claim = produce_frozen(Subject(question, {}), 0, q.DepthRule(Fraction(4), 0))
+            subject = Subject(question, {})
+            start = frozen_start(subject, 0)
+            claim = produce_frozen(subject, 0, start, q.DepthRule(Fraction(4), 0))
             assert claim is not None
             assert verdict_of(question, [claim])["verdict"] == "unresolved"
 

@@ -28,6 +28,7 @@ from qreplace.decision.verdict import decide
 from qreplace.premises import Evidence
 from qreplace.produce.frozen import produce as produce_frozen
 from qreplace.question import model as q
+from qreplace.question.frozen_start import frozen_start
 from qreplace.question.subject import Subject
 
 # --- certified ------------------------------------------------------------------------------------
@@ -153,7 +154,8 @@ def test_a_frozen_state_decides_both_ways() -> None:
     for target, expected in (["1/20"], "certified_feasible"), ([1], "certified_impossible"):
         question = lifted(target, [[1], [-1]], execution=quantized(step=4))
         subject = Subject(question, {})
-        claim = produce_frozen(subject, 0, q.DepthRule(Fraction(4), 0))
+        start = frozen_start(subject, 0)
+        claim = produce_frozen(subject, 0, start, q.DepthRule(Fraction(4), 0))
         assert claim is not None and claim.first_depth == 1
         assert verdict_of(question, [claim])["verdict"] == expected
 

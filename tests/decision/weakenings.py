@@ -24,10 +24,11 @@ from declared_questions import (
 from lifted_questions import vector
 
 from qreplace.claims import Claim
-from qreplace.errors import Rejected
+from qreplace.errors import InputError, Rejected
 from qreplace.premises import ABSENT, Absent, Evidence, Premise
 from qreplace.produce.frozen import produce as produce_frozen
 from qreplace.question import model as q
+from qreplace.question.frozen_start import frozen_start
 from qreplace.question.subject import Subject
 
 LABELS = list(Evidence)
@@ -198,10 +199,11 @@ def _frozen(subject: Subject) -> list[Claim]:
     from qreplace.check.frozen import frozen_step_rule
 
     try:
-        step = frozen_step_rule(subject)
-    except Rejected:
+        start = frozen_start(subject, 0)
+        step = frozen_step_rule(subject, start)
+    except (InputError, Rejected):
         return []
-    claim = produce_frozen(subject, 0, step)
+    claim = produce_frozen(subject, 0, start, step)
     return [] if claim is None else [claim]
 
 
