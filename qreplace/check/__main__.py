@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qreplace.check.bounds import Checked, ScopedBound, ScopedConstants
+from qreplace.check.bounds import Checked, ScopedBound, ScopedConstants, ScopedRegisters
 from qreplace.check.registry import check_claim
 from qreplace.claims import Claim, claim_kind, read_claim
 from qreplace.claims.bundle import Bundle, read_bundle
@@ -205,7 +205,11 @@ def check_claim_file(data: bytes, question: Question, arrays: dict[str, bytes]) 
     lowers = [bound.value for bound in bounds if bound.side == "lower"]
     uppers = [bound.value for bound in bounds if bound.side == "upper"]
     evidence = weakest([entry.evidence for entry in checked])
-    text = _bounds_text(bounds, question) if bounds else _constants_text(constants, question)
+    registers = [entry for entry in checked if isinstance(entry, ScopedRegisters)]
+    if registers:
+        text = _registers_text(registers[0])
+    else:
+        text = _bounds_text(bounds, question) if bounds else _constants_text(constants, question)
     return Report(
         kind=claim_kind(claim),
         proposition=text,
@@ -244,6 +248,16 @@ def _bounds_text(bounds: Sequence[ScopedBound], question: Question) -> str:
         text += f" at depth {first}" if first == last else f" at every depth from {first} on"
     where = "full domain" if bounds[0].domain == "full" else bounds[0].domain
     return f"{text}, {question.norm.kind} norm, on the {where}"
+
+
+def _registers_text(entry: ScopedRegisters) -> str:
+    """What checked registers say, in words."""
+    first, last = entry.depths.first, entry.depths.last
+    where = f"at depth {first}" if first == last else f"at every depth from {first} to {last}"
+    carry = "; the carry is exact" if entry.exact_carry else ""
+    return (
+        f"no declared register overflows, whatever the schedule, {where}{carry}, on the witnesses"
+    )
 
 
 _CONSTANTS = {

@@ -105,7 +105,25 @@ class ScopedConstants:
     """SHA-256 of the claim it came from."""
 
 
-Checked = ScopedBound | ScopedConstants
+@dataclass(frozen=True, slots=True)
+class ScopedRegisters:
+    """No register of the declared execution overflows, for any schedule, at these depths (T4.10).
+
+    ``subject`` is the digest of the problem together with its execution. ``exact_carry``: what a
+    rounding leaves lies on the carry's lattice, so the carry is never rounded (theory T4.7).
+    """
+
+    subject: str
+    code: int
+    depths: DepthSet
+    exact_carry: bool
+    evidence: Evidence
+    kind: str
+    claim: str
+    """SHA-256 of the claim it came from."""
+
+
+Checked = ScopedBound | ScopedConstants | ScopedRegisters
 """What a checker may return."""
 
 

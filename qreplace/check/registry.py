@@ -13,6 +13,7 @@ from qreplace.check import (
     field_constants,
     frozen,
     hjb_sos,
+    lattice,
     net_floor,
     observable,
     operator_norm,
@@ -46,6 +47,7 @@ CHECKERS: dict[str, Callable[[Subject, Any], tuple[Checked, ...]]] = {
     "count_minimum": count_minimum.check,
     "schedule_minimum": schedule_minimum.check,
     "net_floor": net_floor.check,
+    "lattice": lattice.check,
 }
 
 

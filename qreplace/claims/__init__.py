@@ -14,6 +14,7 @@ from qreplace.claims.count_minimum import CountMinimumClaim
 from qreplace.claims.field_constants import FieldConstantsClaim
 from qreplace.claims.frozen import FrozenClaim
 from qreplace.claims.hjb_sos import HjbSosClaim
+from qreplace.claims.lattice import LatticeClaim
 from qreplace.claims.net_floor import NetFloorClaim
 from qreplace.claims.observable import ObservableClaim
 from qreplace.claims.operator_norm import OperatorNormClaim
@@ -44,6 +45,7 @@ Claim = (
     | ScheduleMinimumClaim
     | CountMinimumClaim
     | NetFloorClaim
+    | LatticeClaim
 )
 
 KINDS: dict[str, type[Claim]] = {
@@ -63,6 +65,7 @@ KINDS: dict[str, type[Claim]] = {
     "schedule_minimum": ScheduleMinimumClaim,
     "count_minimum": CountMinimumClaim,
     "net_floor": NetFloorClaim,
+    "lattice": LatticeClaim,
 }
 
 MAX_CLAIM_BYTES = 32 * 1024 * 1024

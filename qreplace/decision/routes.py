@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from qreplace.check.bounds import EVERY_DEPTH, ScopedBound, ScopedConstants
+from qreplace.check.bounds import EVERY_DEPTH, ScopedBound, ScopedConstants, ScopedRegisters
 from qreplace.floor.bracket import End, ends_at
 from qreplace.premises import Evidence, weakest
 from qreplace.question.model import (
@@ -24,7 +24,7 @@ from qreplace.question.model import (
     Question,
 )
 from qreplace.question.subject import Subject
-from qreplace.radii.arithmetic import arithmetic_radius
+from qreplace.radii.arithmetic import arithmetic_radii
 from qreplace.radii.constants import GrowthChoice, Sight, field_constants
 from qreplace.radii.depth_function import DepthSum, monomial
 from qreplace.radii.metadata import metadata_radius
@@ -149,6 +149,7 @@ def environment(
     bits: int,
     bounds: Sequence[ScopedBound],
     checked: Sequence[ScopedConstants],
+    registers: Sequence[ScopedRegisters],
     sight: Sight,
 ) -> Environment:
     """Gather ends and radii at ``bits`` metadata bits from the premises in sight."""
@@ -165,13 +166,14 @@ def environment(
                 choice=choice,
                 synthesis=synthesis_radii(question, constants, choice, sight),
                 metadata=metadata_radius(question, choice, bits, sight),
-                arithmetic=arithmetic_radius(subject, constants, choice, bits, sight),
+                arithmetic=arithmetic,
             )
             # Nothing declared and nothing checked: no radius matters.
             for constants in (
                 field_constants(subject, bits, checked, sight) if ends or sight.weakest else ()
             )
             for choice in constants.choices
+            for arithmetic in arithmetic_radii(subject, constants, choice, bits, sight, registers)
         ),
         routing=_routing(question),
         covering=_covering(question, sight),

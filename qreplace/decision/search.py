@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from qreplace.check.bounds import Checked, ScopedBound, ScopedConstants
+from qreplace.check.bounds import Checked, ScopedBound, ScopedConstants, ScopedRegisters
 from qreplace.decision import grid as grids
 from qreplace.decision.costs import Prices
 from qreplace.decision.evaluate import Answer, Threshold, Value, proves, slack, value_at
@@ -54,6 +54,7 @@ class Search:
         self.question: Question = subject.question
         self.bounds = [entry for entry in checked if isinstance(entry, ScopedBound)]
         self.constants = [entry for entry in checked if isinstance(entry, ScopedConstants)]
+        self.registers = [entry for entry in checked if isinstance(entry, ScopedRegisters)]
         self.budget = grids.Budget()
         self.grid = self.question.search.depths
         self.bits = self.question.search.metadata_bits
@@ -89,7 +90,9 @@ class Search:
         if key not in self._environments:
             first = self._environments.get((self.bits[-1], level)) if self.monotone else None
             if first is None:
-                found = environment(self.subject, bits, self.bounds, self.constants, level.sight)
+                found = environment(
+                    self.subject, bits, self.bounds, self.constants, self.registers, level.sight
+                )
             else:
                 found = with_bits(self.question, first, bits, level.sight)
             self._environments[key] = found

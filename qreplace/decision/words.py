@@ -23,6 +23,7 @@ from qreplace.question.model import (
     PwaSystem,
     QuantizedExecution,
     Question,
+    Registers,
     Unbounded,
 )
 
@@ -65,6 +66,8 @@ NOT_SHOWN_BY_KIND = {
     "nothing about other depths or about inputs between the witnesses",
     "net_floor": "net_floor: ends that pay for the steps of time and the net of inputs; most of "
     "their distance may be the method's, and no schedule of finite depth is bounded by it",
+    "lattice": "lattice: the declared registers hold every code at the claim's depths, for the "
+    "named witnesses and exactly evaluated fields; not that another kernel adds up in this order",
 }
 """What a certificate of each kind does not show: its line of QR Table 8."""
 
@@ -81,6 +84,8 @@ def asked(question: Question) -> list[str]:
             found.append("exact initial state")
         if isinstance(question.execution.overflow, Unbounded):
             found.append("registers as wide as needed")
+        elif isinstance(question.execution.overflow, Registers):
+            found.append("registers without a declared width as wide as needed")
         elif question.execution.semantics != "write_back":
             found.append("a state register as wide as needed")
     if isinstance(question.metadata, NoMetadata):

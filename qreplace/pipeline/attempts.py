@@ -19,7 +19,13 @@ from qreplace.errors import Malformed, ProducerFailed, Rejected
 from qreplace.exact.rational import format_rational
 from qreplace.pipeline.counts import count_claims
 from qreplace.pipeline.engines import CHEAP, Limits, constants_for, engines_for
-from qreplace.pipeline.lifted import Progress, frozen_claims, lifted_claims, schedule_depths
+from qreplace.pipeline.lifted import (
+    Progress,
+    frozen_claims,
+    lattice_claims,
+    lifted_claims,
+    schedule_depths,
+)
 from qreplace.pipeline.worker import Task, run
 from qreplace.question.model import (
     AccuracyMatching,
@@ -129,10 +135,10 @@ def produce_claims(subject: Subject, budget: FloorBudget, progress: Progress) ->
     if not isinstance(question.floor, ComputedFloor):
         return produced
     for bits in sorted(question.codes) or list(question.search.metadata_bits[:1]):
+        _execution(subject, bits, produced)
         if isinstance(question.system, LiftedAffineSystem):
             _lifted(subject, bits, budget, produced, progress)
         else:
-            _frozen(subject, bits, produced)
             piecewise = isinstance(question.system, PwaSystem)
             trial = _PiecewiseTrial if piecewise else _Trial
             trial(subject, question.floor, bits, budget, produced, progress).run()
@@ -140,13 +146,17 @@ def produce_claims(subject: Subject, budget: FloorBudget, progress: Progress) ->
     return produced
 
 
-def _frozen(subject: Subject, bits: int, produced: Produced) -> None:
-    """Depths at which the declared execution never moves the state: known at once."""
-    claims = frozen_claims(subject, bits)
-    for claim in claims:
-        produced.accept(subject, claim)
-    if claims:
-        produced.record("frozen", bits, "kept", "", 0.0, claims, floor=False)
+def _execution(subject: Subject, bits: int, produced: Produced) -> None:
+    """What the declared execution alone decides, at once: freezing, and registers that fit."""
+    frozen = frozen_claims(subject, bits)
+    lattice, reason = lattice_claims(subject, bits)
+    for engine, claims in (("frozen", frozen), ("lattice", lattice)):
+        for claim in claims:
+            produced.accept(subject, claim)
+        if claims:
+            produced.record(engine, bits, "kept", "", 0.0, claims, floor=False)
+    if reason:
+        produced.record("lattice", bits, "failed", reason, 0.0)
 
 
 def _lifted(

@@ -9,9 +9,9 @@ from qreplace.check.frozen import frozen_step_rule
 from qreplace.claims import Claim
 from qreplace.claims.affine_lp import AffineLPClaim
 from qreplace.decision.grid import count, every_depth, thinned
-from qreplace.errors import InputError, Rejected
+from qreplace.errors import InputError, ProducerFailed, Rejected
 from qreplace.question.frozen_start import frozen_start
-from qreplace.question.model import QuantizedExecution
+from qreplace.question.model import QuantizedExecution, Unbounded
 from qreplace.question.subject import Subject
 
 MAX_SCHEDULE_DEPTHS = 96
@@ -24,7 +24,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def lifted_claims(subject: Subject, bits: int, progress: Progress) -> list[Claim]:
-    """The floor's bracket, schedules at searched depths, and freezing where it applies.
+    """The floor's bracket, and schedules at searched depths.
 
     Raises ``ProducerFailed`` when no bracket was found.
     """
@@ -33,7 +33,7 @@ def lifted_claims(subject: Subject, bits: int, progress: Progress) -> list[Claim
     progress("floor", 0, 1)
     floor = produce_bracket(subject, bits)
     progress("floor", 1, 1)
-    return [floor, *_schedules(subject, bits, floor, progress), *frozen_claims(subject, bits)]
+    return [floor, *_schedules(subject, bits, floor, progress)]
 
 
 def _schedules(
@@ -62,6 +62,24 @@ def schedule_depths(subject: Subject) -> list[int]:
     few = count(grid) <= MAX_SCHEDULE_DEPTHS
     depths = list(every_depth(grid)) if few else thinned(grid, [], MAX_SCHEDULE_DEPTHS)
     return [depth for depth in depths if depth <= MAX_SCHEDULE_STEPS]
+
+
+def lattice_claims(subject: Subject, bits: int) -> tuple[list[Claim], str]:
+    """Registers that never overflow, where the execution declares any; else why there are none.
+
+    An exact carry is worth a claim too: it is never rounded (theory T4.7).
+    """
+    from qreplace.produce.lattice import produce as produce_lattice
+
+    execution = subject.question.execution
+    if not isinstance(execution, QuantizedExecution):
+        return [], ""
+    if isinstance(execution.overflow, Unbounded) and execution.carry is None:
+        return [], ""
+    try:
+        return list(produce_lattice(subject, bits, subject.question.search.depths)), ""
+    except ProducerFailed as error:
+        return [], str(error)
 
 
 def frozen_claims(subject: Subject, bits: int) -> list[Claim]:

@@ -8,9 +8,7 @@ from qreplace.question.model import DepthRule
 from qreplace.question.subject import Subject
 
 
-def produce(
-    subject: Subject, bits: int, start: FrozenStart, step: DepthRule
-) -> FrozenClaim | None:
+def produce(subject: Subject, bits: int, start: FrozenStart, step: DepthRule) -> FrozenClaim | None:
     """The claim for a state grid with this step rule; ``None`` when the state never freezes."""
     largest, half = start.field * start.horizon, step.coefficient / 2
     if step.power == 1:

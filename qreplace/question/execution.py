@@ -76,7 +76,35 @@ class Wrapping:
     no_overflow: Premise | None
 
 
-Overflow = Unbounded | Saturating | Wrapping
+MAX_REGISTER_BITS = 63
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """T4.10, T4.11: two's-complement registers on a common lattice, of so many bits each.
+
+    State and increment count in units of the grid's step; carry, and the accumulator in which
+    ``h G`` is added up, in units of the carry's step, or of the least lattice that holds every
+    increment. ``None``: as wide as it needs to be.
+    """
+
+    kind: Literal["registers"]
+    on_overflow: Literal["saturate", "wrap"]
+    state_bits: int | None
+    increment_bits: int | None
+    carry_bits: int | None
+    accumulator_bits: int | None
+
+    def __post_init__(self) -> None:
+        widths = (self.state_bits, self.increment_bits, self.carry_bits, self.accumulator_bits)
+        given = [bits for bits in widths if bits is not None]
+        if not given:
+            raise Malformed("registers need the width of at least one of them")
+        if any(not 1 <= bits <= MAX_REGISTER_BITS for bits in given):
+            raise Malformed(f"a register has 1 to {MAX_REGISTER_BITS} bits")
+
+
+Overflow = Unbounded | Saturating | Wrapping | Registers
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +134,8 @@ class QuantizedExecution:
         limits = (self.grid.limit, self.carry.limit if self.carry is not None else None)
         if isinstance(self.overflow, Unbounded) and limits != (None, None):
             raise Malformed("a register with a limit overflows; say whether it saturates or wraps")
+        if isinstance(self.overflow, Registers) and limits != (None, None):
+            raise Malformed("registers are limited by their bits, not by a limit of the grid")
 
 
 Execution = ExactExecution | QuantizedExecution

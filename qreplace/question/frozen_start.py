@@ -1,4 +1,4 @@
-"""What freezing needs to know: the initial state, the target, and the largest field there (T4.4)."""
+"""What freezing needs to know: initial state, target, and the largest field there (T4.4)."""
 
 from __future__ import annotations
 

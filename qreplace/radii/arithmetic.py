@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
-from qreplace.premises import Absent, Evidence
+from qreplace.check.bounds import ScopedRegisters
+from qreplace.premises import Absent, Evidence, weakest
 from qreplace.question.model import (
+    MAX_DEPTH,
     CoveringMetadata,
     DeclaredSystem,
     ExactExecution,
@@ -13,6 +16,7 @@ from qreplace.question.model import (
     Grid,
     QuantizedExecution,
     Question,
+    Registers,
     Saturating,
     Unbounded,
     WeightedL1Norm,
@@ -29,6 +33,7 @@ from qreplace.radii.radius import (
     Premises,
     Radius,
     larger,
+    on_depths,
     smaller,
     unavailable,
 )
@@ -41,19 +46,34 @@ FORMULAS = {
 }
 
 
+UNCOVERED = "no checked lattice claim covers this depth: its registers may overflow (T4.9, T4.10)"
 LEFT = "executed states may leave the tube of the checked constants: the radius exceeds its margin"
 
 
-def arithmetic_radius(
-    subject: Subject, constants: FieldConstants, choice: GrowthChoice, bits: int, sight: Sight
-) -> Radius | None:
-    """``A_D`` of the declared execution; ``None`` when the question is about exact execution."""
+def arithmetic_radii(
+    subject: Subject,
+    constants: FieldConstants,
+    choice: GrowthChoice,
+    bits: int,
+    sight: Sight,
+    registers: Sequence[ScopedRegisters] = (),
+) -> list[Radius | None]:
+    """``A_D`` of the declared execution, each way to it; ``None``: it is about exact execution.
+
+    With checked ``registers`` of this execution: at their depths nothing overflows and a carry is
+    exact, whatever else is declared (theory T4.10).
+    """
     execution = subject.question.execution
     if isinstance(execution, ExactExecution):
-        return None
+        return [None]
     if execution is None:
-        return unavailable("arithmetic", "the execution block is omitted")
-    return _Arithmetic(subject, execution, constants, choice, bits, sight).radius()
+        return [unavailable("arithmetic", "the execution block is omitted")]
+    made = _Arithmetic(subject, execution, constants, choice, bits, sight)
+    own = [entry for entry in registers if entry.code == bits and made.runs_as_listed]
+    if not own:
+        return [made.radius()]
+    held = _Arithmetic(subject, execution, constants, choice, bits, sight).held(own)
+    return [held] if isinstance(execution.overflow, Registers) else [made.radius(), held]
 
 
 class _Arithmetic:
@@ -78,20 +98,40 @@ class _Arithmetic:
         self.used = Premises()
         self.dimension = subject.dimension(bits)
 
+    def held(self, registers: Sequence[ScopedRegisters]) -> Radius:
+        """The radius at the depths at which checked claims exclude every overflow."""
+        used = self.used
+        field_error = used.need(
+            "field_error", self.sight.upper("field_error", self.execution.field_error)
+        )
+        exact_carry = all(entry.exact_carry for entry in registers)
+        total = self._sum(field_error, rounded_carry=not exact_carry)
+        self._need_rooms(total)
+        label = weakest([entry.evidence for entry in registers])
+        used.used.append(Constant("registers", Fraction(0), label, False))
+        formula = FORMULAS[self.execution.semantics] + ", T4.10 no register overflows"
+        radius = on_growth("arithmetic", formula, total, self.choice, used)
+        return on_depths(radius, _joined(registers), UNCOVERED)
+
+    def _need_rooms(self, total: DepthSum) -> None:
+        """What a tube's margin must leave: room for executed states, and for the carry."""
+        self._feedback_room()
+        room = smallest_margin([*self.used.used, self.choice.rate])
+        if room is not None:
+            # Step by step: while executed states are this close to ideal ones, the constants hold.
+            self.used.conditions.append(Guard(total, room, LEFT))
+
     def radius(self) -> Radius:
         """The radius where its growth rate holds, with its overflow conditions."""
         used = self.used
         field_error = used.need(
             "field_error", self.sight.upper("field_error", self.execution.field_error)
         )
-        total = self._sum(field_error)
+        total = self._sum(field_error, rounded_carry=True)
         blocked = self._overflow_conditions(field_error)
         if blocked:
             return unavailable("arithmetic", blocked)
-        room = smallest_margin([*used.used, self.choice.rate])
-        if room is not None:
-            # Step by step: while executed states are this close to ideal ones, the constants hold.
-            used.conditions.append(Guard(total, room, LEFT))
+        self._need_rooms(total)
         ceiling: Fraction | None = None
         if isinstance(self.execution.overflow, Saturating) and (
             self.execution.semantics == "write_back"
@@ -104,7 +144,7 @@ class _Arithmetic:
             formula += " + T4.7 rho_r S1 / h"
         return on_growth("arithmetic", formula, total, self.choice, used, ceiling)
 
-    def _sum(self, field_error: Fraction) -> DepthSum:
+    def _sum(self, field_error: Fraction, *, rounded_carry: bool) -> DepthSum:
         used, horizon = self.used, self.constants.horizon
         growth, rate = self.choice.growth, self.choice.growth.rate
         grid = self.execution.grid
@@ -115,7 +155,7 @@ class _Arithmetic:
             total += monomial(rho, -power) + monomial(lipschitz * rho, -power, growth)
         else:
             total += monomial(rho / horizon, 1 - power, growth)
-        if self.execution.carry is not None:
+        if self.execution.carry is not None and rounded_carry:
             carry = self.execution.carry
             total += monomial(self._cell(carry) / horizon, 1 - carry.step.power, growth)
         # kappa^D = 1 + m S1, at most 1 for a contraction.
@@ -157,14 +197,10 @@ class _Arithmetic:
     def _overflow_conditions(self, field_error: Fraction) -> str:
         """Record what overflow demands; a non-empty answer says why there is no radius at all."""
         overflow, limit = self.execution.overflow, self.execution.grid.limit
-        if self.execution.semantics == "error_feedback" and self.choice.needs_room:
-            grid = self.execution.grid
-            rho = monomial(self._cell(grid), -grid.step.power)
-            reason = "the tube's margin is smaller than the carry radius rho of T4.6"
-            question, constants = self.question, self.constants
-            need_room(question, constants, self.choice, rho, reason, self.used, self.sight)
         if isinstance(overflow, Unbounded):
             return ""
+        if isinstance(overflow, Registers):
+            return UNCOVERED
         if limit is None:
             return "a register that can overflow needs its range (T4.6, T4.9)"
         self._carry_condition()
@@ -173,6 +209,14 @@ class _Arithmetic:
         if self.execution.semantics != "write_back":
             self._increment_condition(field_error, limit)
         return ""
+
+    def _feedback_room(self) -> None:
+        if self.execution.semantics == "error_feedback" and self.choice.needs_room:
+            grid = self.execution.grid
+            rho = monomial(self._cell(grid), -grid.step.power)
+            reason = "the tube's margin is smaller than the carry radius rho of T4.6"
+            question, constants = self.question, self.constants
+            need_room(question, constants, self.choice, rho, reason, self.used, self.sight)
 
     def _wrapping_condition(self, overflow: Wrapping, limit: Fraction) -> str:
         """T4.9: an invariant for every value before it is written; rounding may add a cell."""
@@ -198,7 +242,7 @@ class _Arithmetic:
         A recomputed field bound counts only where the atoms that run are known.
         """
         known = self.constants.field_bound
-        if self.constants.state_independent and not self._runs_as_listed:
+        if self.constants.state_independent and not self.runs_as_listed:
             known = None
         bound = self.used.need("field_bound", known)
         grid, horizon = self.execution.grid, self.constants.horizon
@@ -231,7 +275,7 @@ class _Arithmetic:
         limit = self.execution.grid.limit
         if limit is None or self.execution.semantics != "write_back":
             return None
-        if self.question.initial is not None or not self._runs_as_listed:
+        if self.question.initial is not None or not self.runs_as_listed:
             return None
         problem = self.subject.lifted(self.bits)
         largest = Fraction(max(max(map(abs, atom)) for atom in problem.atoms), problem.denominator)
@@ -243,7 +287,7 @@ class _Arithmetic:
         )
 
     @property
-    def _runs_as_listed(self) -> bool:
+    def runs_as_listed(self) -> bool:
         """Whether the atoms that run are the listed ones on the witnesses.
 
         A covering code runs other atoms; the full domain has inputs between the witnesses.
@@ -257,6 +301,20 @@ class _Arithmetic:
         if isinstance(norm, (WeightedLinfNorm, WeightedL1Norm)):
             return room * min(norm.weights)
         return room
+
+
+def _joined(registers: Sequence[ScopedRegisters]) -> list[tuple[int, int]]:
+    """The depths that checked claims cover, as ranges in order and apart."""
+    found: list[tuple[int, int]] = []
+    for entry in sorted(registers, key=lambda entry: entry.depths.first):
+        first, last = entry.depths.first, entry.depths.last
+        if last is None:
+            last = MAX_DEPTH
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(found[-1][1], last)
+        else:
+            found.append((first, last))
+    return found
 
 
 def _rounding(grid: Grid) -> DepthSum:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from qreplace.premises import Evidence, weakest
@@ -102,6 +103,25 @@ def everywhere(name: str, formula: str, total: DepthSum, used: Premises) -> Radi
         depths_before(used.first),
         used.guards,
     )
+
+
+def on_depths(radius: Radius, ranges: Sequence[tuple[int, int]], reason: str) -> Radius:
+    """The radius on the given depths only, which are in order and apart; gaps elsewhere."""
+    pieces = [
+        Piece(max(first, piece.first), last if piece.last is None else min(last, piece.last),
+              piece.sum)
+        for first, last in ranges
+        for piece in radius.pieces
+        if max(first, piece.first) <= (last if piece.last is None else min(last, piece.last))
+    ]  # fmt: skip
+    starts = [1, *(last + 1 for _, last in ranges)]
+    ends = [*(first - 1 for first, _ in ranges), None]
+    gaps = [
+        Gap(start, end, reason)
+        for start, end in zip(starts, ends, strict=True)
+        if end is None or start <= end
+    ]
+    return replace(radius, pieces=tuple(pieces), gaps=(*radius.gaps, *gaps))
 
 
 def depths_before(first: int) -> tuple[Gap, ...]:

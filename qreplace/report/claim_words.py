@@ -12,6 +12,7 @@ from qreplace.claims.count_minimum import CountMinimumClaim
 from qreplace.claims.field_constants import FieldConstantsClaim
 from qreplace.claims.frozen import FrozenClaim
 from qreplace.claims.hjb_sos import HjbSosClaim
+from qreplace.claims.lattice import LatticeClaim
 from qreplace.claims.net_floor import NetFloorClaim
 from qreplace.claims.observable import ObservableClaim
 from qreplace.claims.operator_norm import OperatorNormClaim
@@ -48,7 +49,7 @@ def about(claim: Claim | None, context: ReportContext) -> tuple[int, str]:
 
 def at_single_depth(claim: Claim | None) -> bool:
     """Whether a claim speaks about one schedule, one depth or one execution, not about E_inf."""
-    if isinstance(claim, (ScheduleErrorClaim, FrozenClaim, PwaSupremumClaim)):
+    if isinstance(claim, (ScheduleErrorClaim, FrozenClaim, LatticeClaim, PwaSupremumClaim)):
         return True
     if isinstance(claim, RelaxedControlClaim):
         return isinstance(claim.control, PureSchedule)
@@ -97,6 +98,15 @@ def _words(claim: Claim, context: ReportContext) -> tuple[int, str]:
             return _at(claim.depth, f"every choice of counts, {counted(parts, 'part')},")
         case NetFloorClaim():
             return 0, _net(claim)
+        case LatticeClaim():
+            return claim.first_depth, _lattice(claim)
+
+
+def _lattice(claim: LatticeClaim) -> str:
+    first, last = claim.first_depth, claim.last_depth
+    where = f"at depth {first:,}" if first == last else f"at depths {first:,} to {last:,}"
+    ranges = ", ".join(f"{name} {own.lower}..{own.upper}" for name, own in claim.ranges.items())
+    return f"codes of every schedule {where} (by {claim.method}): {ranges}"
 
 
 def _at(depth: int | None, words: str) -> tuple[int, str]:

@@ -104,6 +104,7 @@ ENDS = {
     "schedule_minimum": "the least error of any schedule",
     "count_minimum": "the least error of any counts",
     "net_floor": "the floor on a net of inputs",
+    "lattice": "what the registers hold",
     "declared": "the declared floor",
 }
 """What an end of a bracket is about, by the kind of claim behind it."""
@@ -125,6 +126,7 @@ CLAIMS = {
     "schedule_minimum": "least error over all schedules of one depth",
     "count_minimum": "least error over all counts of one depth",
     "net_floor": "floor of piecewise-affine controls on a net of inputs",
+    "lattice": "registers that never overflow",
 }
 
 ENGINES = {
@@ -170,6 +172,7 @@ SHORT_NOT_SHOWN = {
     "schedule_minimum:": "that a search finds the best schedule",
     "count_minimum:": "other depths than those counted",
     "net_floor:": "how much of the bracket is the method’s",
+    "lattice:": "other depths, inputs and kernels",
 }
 """The first screen's version of what is not shown, by how the full sentence starts."""
 

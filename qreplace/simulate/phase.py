@@ -44,6 +44,7 @@ from qreplace.simulate.predicted import (
     constants_at,
     freezing_depth,
     is_frozen,
+    path_radius,
     rounding_cell,
     short,
     synthesis_radius,
@@ -88,6 +89,16 @@ def default_plan() -> PhasePlan:
     """The built-in demonstration."""
     system, weights = default_system()
     return PhasePlan(system, weights, default_depths())
+
+
+def roomy_limit(system: System, depths: Sequence[int]) -> Fraction:
+    """A power of two that leaves executed states room: twice what ideal ones reach, at least."""
+    start = max(map(abs, system.initial))
+    reach = max(path_radius(system, depth) for depth in (depths[0], depths[-1]))
+    limit = Fraction(1)
+    while limit < 2 * (start + reach):
+        limit *= 2
+    return limit
 
 
 def phase(

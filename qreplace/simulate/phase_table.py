@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from qreplace.exact.rational import format_rational
+from qreplace.exact.rational import format_rational, round_down
 from qreplace.report.decimals import decimal
 from qreplace.simulate.documents import columns, numbers, shown
 from qreplace.simulate.labels import Basis, label, statement
@@ -27,6 +27,8 @@ SHOWN_ROWS = 14
 SMALL_STEP = Fraction(1, 16)
 """Slopes are fitted where ``h L`` is at most this: before it, higher orders of h still count."""
 MIN_POINTS = 3
+MARGIN_BITS = 32
+"""A margin is rounded down to so many bits after the point."""
 
 
 def semantics_of(curve: Curve) -> Semantics:
@@ -224,20 +226,18 @@ class PhaseTable:
         }
 
     def text(self) -> str:
-        """The table for a terminal, depths thinned."""
+        """Two tables for a terminal, measured and predicted, depths thinned; then the notes."""
         depths = thinned(self.plan.depths, SHOWN_ROWS)
-        header = ["D"]
-        for curve in self.plan.curves:
-            header += [WORDS[curve], "at most"]
-        cells = []
+        at = {(row.curve, row.depth): row for row in self.rows}
+        header = ["D", *(WORDS[curve] for curve in self.plan.curves)]
+        measured, predicted = [], []
         for depth in depths:
-            cell = [str(depth)]
-            for curve in self.plan.curves:
-                row = next(row for row in self.by_curve[curve] if row.depth == depth)
-                bound = shown_short(row.predicted) if row.predicted is not None else "overflow"
-                cell += [shown_short(row.error), bound + (" (frozen)" if row.frozen else "")]
-            cells.append(cell)
-        return "\n".join([*columns(header, cells), "", *self._notes()])
+            rows = [at[curve, depth] for curve in self.plan.curves]
+            measured.append([str(depth), *(shown_short(row.error) for row in rows)])
+            predicted.append([str(depth), *map(_bound_text, rows)])
+        lines = ["measured error", *columns(header, measured)]
+        lines += ["", "predicted at most", *columns(header, predicted), ""]
+        return "\n".join([*lines, *self._notes()])
 
     def _notes(self) -> list[str]:
         plan, measured = self.plan, self.measured_optimum
@@ -277,10 +277,10 @@ class PhaseTable:
     def _block(self, row: PhaseRow) -> str:
         basis = Basis("measured", self._instance(WORDS[row.curve]), exact=True)
 
-        def premise(value: Fraction) -> str:
+        def premise(value: Fraction, source: str = "") -> str:
             return (
                 f'{{value: "{format_rational(value)}", evidence: {label(basis).value}, '
-                f'source: "{statement(basis)}"}}'
+                f'source: "{source or statement(basis)}"}}'
             )
 
         lines = [
@@ -295,7 +295,9 @@ class PhaseTable:
             lines.append(f'  carry: {{grid: {{step: "{carry}", rounding: {self._mode()}}}}}')
         overflow = "unbounded"
         if row.curve == "write_back":
-            overflow = f"{{kind: saturate, margin: {premise(max(row.margin, Fraction(0)))}}}"
+            room = round_down(max(row.margin, Fraction(0)), MARGIN_BITS)
+            source = f"distance of one ideal path from the register's ends, depth {row.depth}"
+            overflow = f"{{kind: saturate, margin: {premise(room, source)}}}"
         lines += [
             f"  field_error: {premise(row.field_error)}",
             f"  initial_error: {premise(row.initial_error)}",
@@ -324,9 +326,15 @@ WORDS: dict[Curve, str] = {
     "increment": "increment",
     "error_feedback": "error feedback",
     "rounded_carry": "rounded carry",
-    "scaled_feedback": "feedback, step ~ 1/D",
+    "scaled_feedback": "feedback, ~1/D",
 }
 """The names of the curves for people."""
+
+
+def _bound_text(row: PhaseRow) -> str:
+    if row.predicted is None:
+        return "overflow"
+    return shown_short(row.predicted) + (" frozen" if row.frozen else "")
 
 
 def _word(curve: Curve) -> str:

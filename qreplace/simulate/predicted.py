@@ -71,7 +71,7 @@ def constants_at(system: System, depth: int) -> StepConstants:
     growth = growth_sum(rate, system.horizon, depth)
     starts = [exact_field(atom, system.initial) for atom in system.atoms]
     speed = max(abs(g) for field in starts for g in field)
-    radius = speed * max(growth, phi_upper(rate, system.horizon, BITS))
+    radius = _ball(speed, rate, growth, system.horizon)
     pair = pair_lipschitz(system.atoms)
     apart = max(max(column) - min(column) for column in zip(*starts, strict=True))
     return StepConstants(
@@ -85,6 +85,16 @@ def constants_at(system: System, depth: int) -> StepConstants:
         difference_lipschitz=pair,
         atoms=len(system.atoms),
     )
+
+
+def _ball(speed: Fraction, rate: Fraction, growth: Fraction, horizon: Fraction) -> Fraction:
+    return speed * max(growth, phi_upper(rate, horizon, BITS))
+
+
+def path_radius(system: System, depth: int) -> Fraction:
+    """A distance from the initial state that no relaxed or Euler path at that depth exceeds."""
+    own = constants_at(system, depth)
+    return _ball(largest_start(system), own.rate, own.growth, system.horizon)
 
 
 def growth_sum(rate: Fraction, horizon: Fraction, depth: int) -> Fraction:

@@ -186,7 +186,7 @@ def _carry(spec: Spec) -> Findings:
             ("execution", "carry"),
             needed("no carry grid: only error_feedback carries", execution.semantics),
         )
-    bounded = execution.overflow.kind != "unbounded"
+    bounded = execution.overflow.kind in ("saturate", "wrap")
     if bounded and execution.grid.limit is None:
         yield contradiction(
             ("execution", "grid"),
@@ -198,7 +198,12 @@ def _carry(spec: Spec) -> Findings:
         ("carry", carry.grid.limit if isinstance(carry, GridCarrySpec) else None),
     )
     for name, limit in limits:
-        if not bounded and limit is not None:
+        if execution.overflow.kind == "registers" and limit is not None:
+            yield contradiction(
+                ("execution", name),
+                needed("no limit: registers are limited by their bits", "a limit"),
+            )
+        elif not bounded and limit is not None:
             yield contradiction(
                 ("execution", "overflow"),
                 needed(

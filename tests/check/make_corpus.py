@@ -89,6 +89,35 @@ def malformed() -> Iterator[tuple[str, bytes, str, str]]:
         yield f"question/{case}", canonical_bytes(tree), pointer, words
 
 
+RATIONAL_FAULTS = [
+    ("float", "0.25", "is not in lowest terms"),
+    ("integer", "1", "needed an exact number as text"),
+    ("nan", "NaN", "NaN is not a number of this format"),
+    ("infinity", "-Infinity", "-Infinity is not a number of this format"),
+    ("nan-text", '"NaN"', "needed an exact number"),
+    ("decimal-text", '"0.25"', "is not in lowest terms"),
+    ("not-reduced", '"2/8"', "is not in lowest terms"),
+    ("plus", '"+1/4"', "is not in lowest terms"),
+    ("zero-denominator", '"1/0"', "has denominator 0"),
+    ("negative-denominator", '"1/-4"', "needed an exact number"),
+    ("exponent", '"1e99999"', "decimal exponent"),
+    ("other-digits", '"\u0661/\u0664"', "needed an exact number"),
+    ("null", "null", 'needed an exact number as text, "p/q", received None'),
+    ("list", '["1/4"]', "needed an exact number as text"),
+]
+"""A rational in every way that it may not be written: case, text, words."""
+WHOLE_FAULTS = [
+    ("float", "3.5", "needed int, received"),
+    ("text", '"3"', "needed int, received"),
+    ("boolean", "true", "needed int, received"),
+    ("null", "null", "needed int, received"),
+    ("list", "[3]", "needed int, received"),
+    ("nan", "NaN", "NaN is not a number of this format"),
+    ("infinity", "-Infinity", "-Infinity is not a number of this format"),
+]
+"""A whole number in every way that it may not be written."""
+
+
 def broken(tree: dict[str, Any], number: str) -> Iterator[tuple[str, bytes, str, str]]:
     """One document in every way that no reader may take."""
     text = canonical_bytes(tree).decode()
@@ -120,20 +149,9 @@ def broken(tree: dict[str, Any], number: str) -> Iterator[tuple[str, bytes, str,
         "",
         ("is not in canonical form"),
     )
-    yield "float", replaced("0.25"), place, "is not in lowest terms"
-    yield "integer", replaced("1"), place, "needed an exact number as text"
-    yield "nan", replaced("NaN"), "", "NaN is not a number of this format"
-    yield "infinity", replaced("-Infinity"), "", "-Infinity is not a number of this format"
-    yield "nan-text", replaced('"NaN"'), place, "needed an exact number"
-    yield "decimal-text", replaced('"0.25"'), place, "is not in lowest terms"
-    yield "not-reduced", replaced('"2/8"'), place, "is not in lowest terms"
-    yield "plus", replaced('"+1/4"'), place, "is not in lowest terms"
-    yield "zero-denominator", replaced('"1/0"'), place, "has denominator 0"
-    yield "negative-denominator", replaced('"1/-4"'), place, "needed an exact number"
-    yield "exponent", replaced('"1e99999"'), place, "decimal exponent"
-    yield "other-digits", replaced('"\u0661/\u0664"'), place, "needed an exact number"
-    yield "null", replaced("null"), place, 'needed an exact number as text, "p/q", received None'
-    yield "list", replaced('["1/4"]'), place, "needed an exact number as text"
+    faults = WHOLE_FAULTS if isinstance(tree[number], int) else RATIONAL_FAULTS
+    for case, other, words in faults:
+        yield case, replaced(other), "" if case in ("nan", "infinity") else place, words
     lone = '"\\ud800"'
     for before, after in (
         (f'"subject":"{tree.get("subject")}"', f'"subject":{lone}'),

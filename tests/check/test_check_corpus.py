@@ -20,7 +20,7 @@ from qreplace.check import (
     sums_of_squares,
     work,
 )
-from qreplace.check.bounds import ScopedBound, ScopedConstants
+from qreplace.check.bounds import ScopedBound, ScopedConstants, ScopedRegisters
 from qreplace.check.registry import CHECKERS, check_claim
 from qreplace.claims import KINDS, claim_bytes, read_claim
 from qreplace.errors import Malformed, QReplaceError, Rejected
@@ -70,7 +70,7 @@ def test_accepted_claims(name: str) -> None:
     stated = {getattr(claim, field, None) for field in ("lower", "upper", "error")}
     values = {bound.value for bound in bounds if isinstance(bound, ScopedBound)}
     assert values <= stated
-    assert values or all(isinstance(bound, ScopedConstants) for bound in bounds)
+    assert values or all(isinstance(b, (ScopedConstants, ScopedRegisters)) for b in bounds)
 
 
 @pytest.mark.parametrize("name", all_claims("rejected"))

@@ -8,6 +8,7 @@ from corpora import (
     count_minimum,
     field_constants,
     hjb_sos,
+    lattice,
     net_floor,
     observable,
     operator_norm,
@@ -34,6 +35,7 @@ _CORPORA = (
     schedule_minimum,
     count_minimum,
     net_floor,
+    lattice,
 )
 
 QUESTIONS: dict[str, Question] = {

@@ -218,6 +218,7 @@ def test_a_radius_with_a_vanishing_step_has_the_limit_of_theory_4_5() -> None:
 def test_freezing_starts_exactly_where_the_claim_says(seed: int) -> None:
     """From first_depth on no schedule moves the state; one step shallower some schedule can."""
     from qreplace.produce.frozen import produce
+    from qreplace.question.frozen_start import frozen_start
     from qreplace.question.subject import Subject
 
     rng = random.Random(seed)
@@ -225,7 +226,8 @@ def test_freezing_starts_exactly_where_the_claim_says(seed: int) -> None:
     atoms = [[ex.small(rng) for _ in range(n)] for _ in range(count)]
     step = Fraction(1, rng.randint(2, 8))
     question = make_question([Fraction(1)] * n, atoms, execution=quantized(step=step))
-    claim = produce(Subject(question, {}), 0, q.DepthRule(step, 0))
+    subject = Subject(question, {})
+    claim = produce(subject, 0, frozen_start(subject, 0), q.DepthRule(step, 0))
     assert claim is not None
     first = claim.first_depth
     zero = [[Fraction(0)] * n for _ in range(n)]

@@ -17,7 +17,7 @@ from switched_systems import balanced, vertices
 from qreplace.premises import Evidence
 from qreplace.question.model import CoveringMetadata, DepthRule, Grid, Question, Saturating
 from qreplace.question.subject import Subject
-from qreplace.radii.arithmetic import arithmetic_radius
+from qreplace.radii.arithmetic import arithmetic_radii
 from qreplace.radii.constants import FieldConstants, Sight, field_constants
 from qreplace.radii.radius import Radius
 from qreplace.radii.synthesis import synthesis_radii
@@ -149,7 +149,7 @@ def test_a_saturating_increment_needs_the_field_on_executed_states(
     question = matrix_question(execution=execution)
     subject = Subject(question, {})
     found = [
-        value_at(arithmetic_radius(subject, constants, choice, 0, CERTIFIED), 4)
+        value_at(arithmetic_radii(subject, constants, choice, 0, CERTIFIED)[0], 4)
         for constants in constants_of(question)
         for choice in constants.choices
     ]

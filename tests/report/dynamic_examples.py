@@ -18,6 +18,7 @@ from qreplace.claims.count_minimum import Bounded, CountMinimumClaim, Split
 from qreplace.claims.field_constants import FieldConstantsClaim
 from qreplace.claims.functional import Functional
 from qreplace.claims.hjb_sos import HjbSosClaim
+from qreplace.claims.lattice import LatticeClaim
 from qreplace.claims.net_floor import NetFloorClaim, NetFunctional, NetLower, NetUpper
 from qreplace.claims.observable import ObservableClaim
 from qreplace.claims.operator_norm import OperatorNormClaim
@@ -36,6 +37,7 @@ from qreplace.claims.support import SupportClaim
 from qreplace.decision.words import not_shown
 from qreplace.exact.polynomial import Polynomial
 from qreplace.exact.rational import format_rational
+from qreplace.question.code_lattice import CodeRange
 from qreplace.question.model import Question
 from qreplace.report import ReportContext
 from qreplace.report.context import Attempt
@@ -239,6 +241,10 @@ PIECEWISE_CLAIMS: dict[str, Claim] = {
         "qreplace/claim/net_floor/v1", NO_SUBJECT, 0, Fraction(1), Fraction(2),
         NetLower(2, ((Fraction(0),),), (NetFunctional((0,), ((1,),)),), Fraction(1), (0,)),
         NetUpper(((Fraction(1), Fraction(0)),), 1, (), Fraction(1)),
+    ),
+    "lattice": LatticeClaim(
+        "qreplace/claim/lattice/v1", NO_SUBJECT, 0, 3, 9, "intervals", CodeRange(-4, 5),
+        CodeRange(-1, 2), CodeRange(-8, 8), CodeRange(0, 7),
     ),
 }  # fmt: skip
 ONE_OF_EACH: dict[str, Claim] = {

@@ -63,6 +63,8 @@ ABOUT |= {
     "count_minimum": "every choice of counts, 2 parts, at depth 4",
     "net_floor": "every control over 2 steps at 1 input; one control over 1 step, limit of large "
     "depth",
+    "lattice": "codes of every schedule at depths 3 to 9 (by intervals): state -4..5, "
+    "increment -1..2, carry -8..8, accumulator 0..7",
 }
 QUESTION_OF = {"compositional": TWO, "affine_dynamics": TURNING}
 

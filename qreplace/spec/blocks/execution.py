@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import StrictInt, model_validator
 
+from qreplace.question.execution import MAX_REGISTER_BITS
 from qreplace.spec.blocks.objective import NormSpec
+from qreplace.spec.findings import needed
 from qreplace.spec.premises import Norm, NormRateTerm, NormTerm
 from qreplace.spec.values import (
     NUMBER_SCHEMA,
@@ -86,6 +88,9 @@ CarrySpec = Annotated[
 ]
 
 
+RegisterBits = Annotated[StrictInt, integer(1, MAX_REGISTER_BITS)]
+
+
 class UnboundedSpec(Block):
     """The registers are as wide as they need to be."""
 
@@ -106,11 +111,30 @@ class WrapSpec(Block):
     no_overflow: Norm | None = None
 
 
+class RegistersSpec(Block):
+    """T4.10: two's-complement registers by their widths; a checked ``lattice`` claim backs them."""
+
+    kind: Literal["registers"]
+    on_overflow: Literal["saturate", "wrap"]
+    state_bits: RegisterBits | None = None
+    increment_bits: RegisterBits | None = None
+    carry_bits: RegisterBits | None = None
+    accumulator_bits: RegisterBits | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> RegistersSpec:
+        widths = (self.state_bits, self.increment_bits, self.carry_bits, self.accumulator_bits)
+        if all(bits is None for bits in widths):
+            raise fault(needed("the width of at least one register, such as state_bits", "none"))
+        return self
+
+
 OverflowSpec = Annotated[
     Annotated[UnboundedSpec, tag("unbounded")]
     | Annotated[SaturateSpec, tag("saturate")]
-    | Annotated[WrapSpec, tag("wrap")],
-    kinds("unbounded", "saturate", "wrap"),
+    | Annotated[WrapSpec, tag("wrap")]
+    | Annotated[RegistersSpec, tag("registers")],
+    kinds("unbounded", "saturate", "wrap", "registers"),
     bare("unbounded", "saturate", "wrap"),
 ]
 

@@ -49,6 +49,15 @@ def _overflow(spec: e.OverflowSpec, context: Lowering) -> q.Overflow:
         case e.WrapSpec():
             bound = context.optional(spec.no_overflow, "execution.overflow.no_overflow")
             return q.Wrapping("wrap", bound)
+        case e.RegistersSpec():
+            return q.Registers(
+                "registers",
+                spec.on_overflow,
+                spec.state_bits,
+                spec.increment_bits,
+                spec.carry_bits,
+                spec.accumulator_bits,
+            )
     return q.Unbounded("unbounded")
 
 
