@@ -16,6 +16,7 @@ NAMES = (
     "piecewise_cells",
     "piecewise_boxes",
     "schedule_minimum",
+    "switching_rules",
 )
 
 

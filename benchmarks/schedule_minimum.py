@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.measure import record
 from qreplace.check.registry import check_claim
 from qreplace.claims import claim_bytes
-from qreplace.decision.schedules import greedy_schedule
+from qreplace.decision.controls import greedy
 from qreplace.produce.float_schedules import FloatSchedules
 from qreplace.produce.schedule_minimum import produce
 from qreplace.produce.schedule_search import (
@@ -172,7 +172,7 @@ def _gap() -> dict[str, Any]:
         problem.witnesses or (),
         RESTARTS,
         seed=0,
-        balanced=greedy_schedule([1 - share, share], DEPTH),
+        balanced=greedy([[1 - share, share]] * DEPTH),
     )
     return {
         "what": f"local search, depth {DEPTH}, {RESTARTS} restarts, an instance of our own",

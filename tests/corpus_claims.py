@@ -148,6 +148,7 @@ ACCEPTED_CLAIMS: list[tuple[str, str, Claim]] = [
     # The state (1/4, 0) is on the grid; the target is (1/2, 3/4) away.
     ("frozen", "frozen-initial-state--first-depth", frozen("frozen-initial-state", 9)),
     # A z_0 = (-5/16, 1/8), so no field exceeds 9/8.
+    ("frozen", "frozen-register--first-depth", frozen("frozen-register", 9, "5/4", "5/4")),
     ("frozen", "frozen-leak--first-depth", frozen("frozen-leak", 10, 1, 1)),
     # Coefficients in t are added up: 1 + 1/4 on the first half.
     ("frozen", "frozen-forced--first-depth", frozen("frozen-forced", 11)),
@@ -349,6 +350,8 @@ def _rejected_frozen() -> Iterator[Rejection]:
         ("grid-narrow-start", "the initial state is not on the grid"),
         ("declared-system", "freezing is not computed for a declared system"),
         ("grid-shrinking", "the cells shrink faster than the increments"),
+        ("grid-narrow-register", "the state's register does not hold the initial state"),
+        ("grid-narrow-accumulator", "freezing needs an accumulator that is as wide as it needs"),
     ):
         yield case(question, "claimed", frozen(question, 9), "", words)
     reach = "an increment reaches half a cell"  # 3

@@ -39,6 +39,7 @@ from qreplace.question.model import (
     MetadataCode,
     QuantizedLinearAtom,
     Question,
+    Registers,
     Search,
     StateDependentRouting,
     StoredArray,
@@ -52,6 +53,11 @@ TARGET = ["3/4", "3/4"]
 
 STORE: dict[str, bytes] = {}
 """Side arrays by digest."""
+
+
+def registers(state: int, accumulator: int | None = None) -> Registers:
+    """Wrapping registers of so many bits."""
+    return Registers("registers", "wrap", state, None, None, accumulator)
 
 
 def declared(value: str, evidence: Evidence = Evidence.INTERVAL_CERTIFIED) -> Premise:
@@ -169,6 +175,13 @@ QUESTIONS: dict[str, Question] = {
         initial=vector(["1/4", "0"]),
     ),
     "grid-shrinking": edge(execution=write_back("1000", 2)),
+    "frozen-register": edge(
+        execution=write_back("1/4", overflow=registers(2)), initial=vector(["1/4", "-1/2"])
+    ),
+    "grid-narrow-register": edge(
+        execution=write_back("1/4", overflow=registers(2)), initial=vector(["1/2", "0"])
+    ),
+    "grid-narrow-accumulator": edge(execution=write_back("1/4", overflow=registers(2, 63))),
 }
 
 
@@ -179,6 +192,14 @@ def _without(name: str, **fields: Any) -> dict[str, Any]:
 
 def _tree(value: Any) -> Any:
     return json.loads(canonical_bytes(encode(value)))
+
+
+def _on_registers(semantics: str, limit: str | None = None, **widths: int) -> dict[str, Any]:
+    """An execution block whose registers have these widths."""
+    names = ("state_bits", "increment_bits", "carry_bits", "accumulator_bits")
+    overflow = {"kind": "registers", "on_overflow": "wrap", **dict.fromkeys(names), **widths}
+    grid = {"step": {"coefficient": "1/4", "power": 0}, "rounding": "nearest", "limit": limit}
+    return _tree(COARSE) | {"semantics": semantics, "grid": grid, "overflow": overflow}
 
 
 CONTRADICTORY: list[tuple[str, dict[str, Any], str, str]] = [
@@ -292,5 +313,26 @@ CONTRADICTORY: list[tuple[str, dict[str, Any], str, str]] = [
         ),
         "/execution/grid",
         "half range of a grid is positive",
+    ),
+    *(
+        (
+            f"registers-{name}",
+            _without("frozen-grid", execution=execution),
+            f"/execution{place}",
+            words,
+        )
+        for name, execution, place, words in (
+            ("without-a-width", _on_registers("write_back"), "/overflow", "width of at least one"),
+            ("of-0-bits", _on_registers("write_back", state_bits=0), "/overflow", "1 to 63 bits"),
+            ("of-64-bits", _on_registers("write_back", state_bits=64), "/overflow", "1 to 63 bits"),
+            ("and-a-limit", _on_registers("write_back", "1", state_bits=8), "", "by their bits"),
+            (
+                "of-no-increment",
+                _on_registers("write_back", increment_bits=8),
+                "",
+                "write-back rounds no increment",
+            ),
+            ("of-no-carry", _on_registers("increment", carry_bits=8), "", "only error feedback"),
+        )
     ),
 ]

@@ -7,8 +7,8 @@ Obligations, numbered as in ``schemas/frozen.v1.md``:
 
 1. the claim's subject is this question's problem *and* execution at the claim's code, and its
    atoms are given;
-2. execution is write-back with nearest rounding, exact field evaluation, and starts exactly at a
-   state on its grid, within its range, at every depth;
+2. execution is write-back with nearest rounding, exact field evaluation in an accumulator without
+   a declared width, and starts exactly at a state on its grid, within its range, at every depth;
 3. every increment ``(T / D) |G_j,i(t, z_0)|`` is strictly below half a cell at ``first_depth`` and
    hence (cells that shrink no faster than ``1/D``) at every later depth;
 4. the distance from the initial state to the target, enclosed, has the claimed ends.
@@ -23,8 +23,8 @@ from qreplace.claims import claim_digest
 from qreplace.claims.frozen import FrozenClaim
 from qreplace.errors import InputError, Rejected
 from qreplace.premises import Absent, Evidence
-from qreplace.question.frozen_start import FrozenStart, frozen_start, on_grid
-from qreplace.question.model import DepthRule, QuantizedExecution
+from qreplace.question.frozen_start import FrozenStart, frozen_start, on_grid, within_register
+from qreplace.question.model import DepthRule, QuantizedExecution, Registers
 from qreplace.question.subject import Subject
 
 
@@ -77,5 +77,11 @@ def frozen_step_rule(subject: Subject, start: FrozenStart) -> DepthRule:
     require(isinstance(execution.field_error, Absent), "freezing needs an exactly evaluated field")
     require(isinstance(execution.initial_error, Absent), "freezing needs an exact initial state")
     require(on_grid(execution.grid, start.initial), "the initial state is not on the grid")
+    if isinstance(execution.overflow, Registers):
+        # What one adds up in may overflow on the way to a small sum, or not hold the sum.
+        whole = execution.overflow.accumulator_bits is None
+        require(whole, "freezing needs an accumulator that is as wide as it needs to be")
+        held = within_register(execution.grid, execution.overflow.state_bits, start.initial)
+        require(held, "the state's register does not hold the initial state")
     require(execution.grid.step.power <= 1, "the cells shrink faster than the increments")
     return execution.grid.step

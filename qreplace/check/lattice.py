@@ -22,12 +22,11 @@ from qreplace.premises import Evidence
 from qreplace.question.code_lattice import (
     MAX_STEPS,
     Ranges,
-    code_lattice,
+    Work,
     codes_are_constant,
     declared_ranges,
-    enumerated_ranges,
-    interval_ranges,
     lattice_problem,
+    ranges_at,
 )
 from qreplace.question.dynamics import AffineProblem
 from qreplace.question.model import QuantizedExecution
@@ -70,12 +69,10 @@ def _check_depths(
     size = len(problem.atoms) * problem.dimension
     work = (claim.last_depth - first + 1) * size
     require(work <= MAX_STEPS, "the claim is about more depths than are checked", "/last_depth")
+    spent = Work()
     for depth in range(first, claim.last_depth + 1):
-        lattice = code_lattice(execution, problem, depth)
-        if claim.method == "intervals":
-            _check_ranges(execution, claim, depth, interval_ranges(lattice))
-        else:
-            _check_ranges(execution, claim, depth, enumerated_ranges(lattice))
+        found = ranges_at(execution, problem, depth, claim.method, spent)
+        _check_ranges(execution, claim, depth, found)
 
 
 def _check_ranges(

@@ -53,28 +53,6 @@ def rounded_counts(weights: Sequence[Fraction], depth: int) -> list[int]:
     return counts
 
 
-def greedy_schedule(weights: Sequence[Fraction], depth: int) -> list[int]:
-    """The paper's online rule (T2.1): add the weights, take the largest balance, first on ties."""
-    balance = [Fraction(0)] * len(weights)
-    chosen = []
-    for _ in range(depth):
-        balance = [b + w for b, w in zip(balance, weights, strict=True)]
-        pick = max(range(len(weights)), key=lambda j: (balance[j], -j))
-        balance[pick] -= 1
-        chosen.append(pick)
-    return chosen
-
-
-def prefix_discrepancy(weights: Sequence[Fraction], schedule: Sequence[int]) -> Fraction:
-    """The largest ``|P_j - n_j|`` over all prefixes and atoms (theory T2.3)."""
-    used = [0] * len(weights)
-    worst = Fraction(0)
-    for step, pick in enumerate(schedule, start=1):
-        used[pick] += 1
-        worst = max(worst, *(abs(w * step - n) for w, n in zip(weights, used, strict=True)))
-    return worst
-
-
 def counts_of(schedule: Sequence[int], atoms: int) -> list[int]:
     """How often each atom is used."""
     counts = [0] * atoms

@@ -151,10 +151,16 @@ def _execution(subject: Subject, bits: int, produced: Produced) -> None:
     frozen = frozen_claims(subject, bits)
     lattice, reason = lattice_claims(subject, bits)
     for engine, claims in (("frozen", frozen), ("lattice", lattice)):
+        kept: list[Claim] = []
         for claim in claims:
-            produced.accept(subject, claim)
-        if claims:
-            produced.record(engine, bits, "kept", "", 0.0, claims, floor=False)
+            try:
+                produced.accept(subject, claim)
+                kept.append(claim)
+            except Rejected as error:
+                refused = f"the checker refused what it produced: {error}"
+                produced.record(engine, bits, "failed", refused, 0.0)
+        if kept:
+            produced.record(engine, bits, "kept", "", 0.0, kept, floor=False)
     if reason:
         produced.record("lattice", bits, "failed", reason, 0.0)
 

@@ -9,8 +9,8 @@ from qreplace.errors import InputError
 from qreplace.pipeline import certify
 from qreplace.pipeline.lifted import Progress
 from qreplace.question.subject import Subject
-from qreplace.simulate.outcome import Outcome
-from qreplace.simulate.runs import study_outcome
+from qreplace.simulate.outcome import Outcome, arithmetic_outcome
+from qreplace.simulate.runs import run_study
 from qreplace.spec import LoadedSpec, load_spec
 
 
@@ -35,4 +35,4 @@ def simulate_study(
         )
     subject = Subject(loaded.question, loaded.arrays)
     claims = certify(loaded, subject, progress=progress).claims
-    return study_outcome(subject, claims, depths, chosen, loaded.labels.title)
+    return arithmetic_outcome(run_study(subject, claims, depths, chosen, loaded.labels.title))

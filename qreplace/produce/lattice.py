@@ -5,30 +5,49 @@ Neighbouring depths whose ranges fit the declared registers share one claim.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from qreplace.claims.lattice import LatticeClaim
 from qreplace.errors import InputError, ProducerFailed
 from qreplace.question.code_lattice import (
     MAX_STEPS,
+    MAX_WORK,
     CodeRange,
     Ranges,
-    code_lattice,
+    Work,
     codes_are_constant,
     declared_ranges,
-    enumerated_ranges,
-    interval_ranges,
+    fits,
     lattice_problem,
+    ranges_at,
 )
-from qreplace.question.model import DepthRange
+from qreplace.question.dynamics import AffineProblem
+from qreplace.question.model import DepthRange, QuantizedExecution, Registers
 from qreplace.question.subject import Subject
 
 MAX_CLAIMS = 64
 MAX_DEPTHS = 8192
 """Depths that are looked at one by one."""
+MAX_SEARCH = 20_000_000
+"""What is followed for all claims of a study, in about microseconds of one core."""
+MAX_ENUMERATION = 1_000_000
+"""What is followed of it code by code at one depth: more codes than that rarely end."""
 
 Method = Literal["intervals", "enumeration"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Consecutive depths that one claim covers, and what its check costs."""
+
+    first: int
+    last: int
+    method: Method
+    ranges: Ranges
+    cost: int
 
 
 def produce(subject: Subject, bits: int, grid: Sequence[DepthRange]) -> Iterator[LatticeClaim]:
@@ -40,138 +59,131 @@ def produce(subject: Subject, bits: int, grid: Sequence[DepthRange]) -> Iterator
         execution, problem = lattice_problem(subject, bits)
     except InputError as error:
         raise ProducerFailed(error.message) from None
-    if codes_are_constant(execution, problem):
-        yield from _constant(subject, bits, grid)
-        return
-    reason, made = "", 0
-    for first, last, method, ranges in _runs(subject, bits, grid):
-        if isinstance(ranges, str):
-            reason = reason or ranges
-            continue
+    maker = _Maker(execution, problem)
+    constant = codes_are_constant(execution, problem)
+    runs = maker.constant(grid) if constant else maker.runs(grid)
+    made = 0
+    for run in runs:
+        made += 1
+        yield _claim(subject, bits, run)
         if made == MAX_CLAIMS:
             return
-        made += 1
-        yield _claim(subject, bits, first, last, method, ranges)
     if not made:
-        raise ProducerFailed(reason or "no searched depth can be looked at")
+        raise ProducerFailed(maker.reason or "no searched depth can be looked at")
 
 
-def _claim(
-    subject: Subject, bits: int, first: int, last: int, method: Method, ranges: Ranges
-) -> LatticeClaim:
+def _claim(subject: Subject, bits: int, run: _Run) -> LatticeClaim:
     return LatticeClaim(
         format="qreplace/claim/lattice/v1",
         subject=subject.execution_digest(bits),
         code=bits,
-        first_depth=first,
-        last_depth=last,
-        method=method,
-        state=ranges["state"],
-        increment=ranges["increment"],
-        carry=ranges["carry"],
-        accumulator=ranges["accumulator"],
+        first_depth=run.first,
+        last_depth=run.last,
+        method=run.method,
+        state=run.ranges["state"],
+        increment=run.ranges["increment"],
+        carry=run.ranges["carry"],
+        accumulator=run.ranges["accumulator"],
     )
 
 
-def _constant(subject: Subject, bits: int, grid: Sequence[DepthRange]) -> Iterator[LatticeClaim]:
-    """Codes that only grow with depth: the largest depth that fits covers all before it."""
-    low, high = 0, max(depths.last for depths in grid)
-    reason = ""
-    while low < high:
-        middle = (low + high + 1) // 2
-        found = _ranges(subject, bits, middle)
-        if isinstance(found, str):
-            reason, high = reason or found, middle - 1
-        else:
-            low = middle
-    if low == 0:
-        raise ProducerFailed(reason)
-    found = _ranges(subject, bits, low)
-    if not isinstance(found, str):
-        yield _claim(subject, bits, 1, low, found[0], found[1])
+class _Maker:
+    """One execution, with the first reason against a depth and what has been followed so far."""
 
+    def __init__(self, execution: QuantizedExecution, problem: AffineProblem) -> None:
+        self.execution = execution
+        self.problem = problem
+        self.reads = problem.rate != 0 or problem.matrix is not None
+        self.reason = ""
+        self.spent = 0
 
-def _runs(
-    subject: Subject, bits: int, grid: Sequence[DepthRange]
-) -> Iterator[tuple[int, int, Method, Ranges | str]]:
-    """Runs of consecutive searched depths that one claim covers, or a reason against one depth."""
-    execution, problem = lattice_problem(subject, bits)
-    most = MAX_STEPS // max(1, len(problem.atoms) * problem.dimension)
-    run: tuple[int, int, Method, Ranges] | None = None
-    for depth in _searched(grid):
-        found = _ranges(subject, bits, depth)
-        if isinstance(found, str):
-            if run is not None:
+    def constant(self, grid: Sequence[DepthRange]) -> Iterator[_Run]:
+        """Codes that only grow with depth: the largest depth that fits covers all before it."""
+        low = min(depths.first for depths in grid) - 1
+        high = max(depths.last for depths in grid)
+        found: _Run | None = None
+        while low < high:
+            middle, self.reason = (low + high + 1) // 2, ""
+            run = self.at(middle)
+            if run is None:
+                high = middle - 1
+            else:
+                low, found = middle, run
+        if found is not None:
+            yield replace(found, first=1)
+
+    def runs(self, grid: Sequence[DepthRange]) -> Iterator[_Run]:
+        """Runs of consecutive searched depths, each covered by one claim."""
+        # The checker looks at so many coordinates of atoms in all.
+        most = MAX_STEPS // (len(self.problem.atoms) * self.problem.dimension)
+        run: _Run | None = None
+        for depth in _searched(grid):
+            own = self.at(depth)
+            joined = None if run is None or own is None else self._joined(run, own, most)
+            if joined is None and run is not None:
                 yield run
-            run = None
-            yield depth, depth, "intervals", found
-            continue
-        method, ranges = found
-        joined = None if run is None else _joined(run, depth, method, ranges, most)
-        holds = joined is not None and all(
-            _fits(joined[3], declared_ranges(execution, d)) for d in (joined[0], depth)
-        )
-        if joined is not None and holds:
-            run = joined
-            continue
+            run = joined or own
+            if self.spent > MAX_SEARCH:
+                break
         if run is not None:
             yield run
-        run = depth, depth, method, ranges
-    if run is not None:
-        yield run
 
-
-def _joined(
-    run: tuple[int, int, Method, Ranges], depth: int, method: Method, ranges: Ranges, most: int
-) -> tuple[int, int, Method, Ranges] | None:
-    first, last, own, held = run
-    if depth != last + 1 or method != own or depth - first >= most:
+    def at(self, depth: int) -> _Run | None:
+        """Ranges that fit the declared registers, by the cheaper method that does."""
+        declared = declared_ranges(self.execution, depth)
+        reason = ""
+        methods: tuple[Method, ...] = ("intervals", "enumeration")
+        for method in methods:
+            most = MAX_WORK if method == "intervals" else MAX_ENUMERATION
+            work = Work(min(most, max(0, MAX_SEARCH - self.spent)))
+            try:
+                found = ranges_at(self.execution, self.problem, depth, method, work, declared)
+            except InputError as error:
+                reason = reason or error.message
+                continue
+            finally:
+                self.spent += work.total
+            narrow = [name for name, own in declared.items() if not found[name].within(own)]
+            if not narrow:
+                return _Run(depth, depth, method, found, work.total)
+            reason = self._too_narrow(narrow[0], found, declared, depth)
+            if not self.reads and not set(narrow).isdisjoint(("state", "accumulator")):
+                break  # the closed form is attained: an enumeration would find the same
+        self.reason = self.reason or reason
         return None
-    return first, depth, own, {name: held[name].hull(ranges[name]) for name in held}
+
+    def _too_narrow(self, name: str, found: Ranges, declared: Ranges, depth: int) -> str:
+        """A register that cannot hold its codes, and how many bits could."""
+        asked, own = found[name], declared[name]
+        if isinstance(self.execution.overflow, Registers):
+            needed, given = signed_bits(asked), signed_bits(own)
+            return f"the {name} register would need {needed} bits at depth {depth}, it has {given}"
+        return (
+            f"the {name} register would hold codes {asked.lower} to {asked.upper} at depth "
+            f"{depth}, its limit allows {own.lower} to {own.upper}"
+        )
+
+    def _joined(self, run: _Run, own: _Run, most: int) -> _Run | None:
+        """One claim for both, where its ranges fit at every depth and its check is no longer."""
+        cost = run.cost + own.cost
+        if own.first != run.last + 1 or own.method != run.method or cost > MAX_WORK:
+            return None
+        if own.last - run.first >= most:
+            return None
+        held = {name: run.ranges[name].hull(own.ranges[name]) for name in run.ranges}
+        # A limit holds more codes at larger depths, so the ends decide.
+        if not all(fits(held, declared_ranges(self.execution, d)) for d in (run.first, own.last)):
+            return None
+        return _Run(run.first, own.last, run.method, held, cost)
 
 
 def _searched(grid: Sequence[DepthRange]) -> Iterator[int]:
-    count = 0
-    for depths in grid:
-        for depth in range(depths.first, depths.last + 1, depths.step):
-            yield depth
-            count += 1
-            if count == MAX_DEPTHS:
-                return
-
-
-def _ranges(subject: Subject, bits: int, depth: int) -> tuple[Method, Ranges] | str:
-    """Ranges that fit the declared registers, by the cheaper method that does; else the reason."""
-    execution, problem = lattice_problem(subject, bits)
-    declared = declared_ranges(execution, depth)
-    methods: tuple[Method, ...] = ("intervals", "enumeration")
-    reason = ""
-    for method in methods:
-        try:
-            lattice = code_lattice(execution, problem, depth)
-            found = (interval_ranges if method == "intervals" else enumerated_ranges)(lattice)
-        except InputError as error:
-            reason = reason or error.message
-            continue
-        if _fits(found, declared):
-            return method, found
-        reason = _too_narrow(found, declared, depth)
-    return reason
-
-
-def _fits(found: Ranges, declared: Ranges) -> bool:
-    return all(found[name].within(own) for name, own in declared.items())
-
-
-def _too_narrow(found: Ranges, declared: Ranges, depth: int) -> str:
-    """The first register that cannot hold its codes, and how many bits could."""
-    for name, own in declared.items():
-        if not found[name].within(own):
-            needed, given = signed_bits(found[name]), signed_bits(own)
-            return f"the {name} register would need {needed} bits at depth {depth}, it has {given}"
-    return ""
+    every = (
+        depth for depths in grid for depth in range(depths.first, depths.last + 1, depths.step)
+    )
+    return itertools.islice(every, MAX_DEPTHS)
 
 
 def signed_bits(own: CodeRange) -> int:
     """The least two's-complement width that holds a range."""
-    return 1 + max(own.upper.bit_length(), (-own.lower - 1).bit_length() if own.lower < 0 else 0)
+    return 1 + max(max(own.upper, 0).bit_length(), max(-own.lower - 1, 0).bit_length())

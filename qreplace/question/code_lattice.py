@@ -7,10 +7,12 @@ All bounds hold for every schedule at once, and for every rule within the roundi
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from qreplace.errors import InputError
 from qreplace.premises import Absent
@@ -22,6 +24,8 @@ from qreplace.question.model import (
     LiftedAffineSystem,
     QuantizedExecution,
     Registers,
+    Saturating,
+    Wrapping,
 )
 from qreplace.question.subject import Subject
 
@@ -30,6 +34,10 @@ MAX_STEPS = 4_000_000
 """Multiplications of one propagation: depth times the entries of the state matrix."""
 MAX_REACHED = 200_000
 """Codes of states and carries that an enumeration visits."""
+MAX_WORK = 40_000_000
+"""What is followed in all for one claim, in about microseconds of one core."""
+MAX_CODE_BITS = 4096
+"""Codes of an unstable system outgrow every register long before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +56,27 @@ class CodeRange:
         return other.lower <= self.lower and self.upper <= other.upper
 
 
+class Work:
+    """A running total of what is followed, estimated before it is done."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = MAX_WORK if most is None else most
+        self.total = 0
+
+    def add(self, amount: int) -> None:
+        """So many microseconds more, about; raises ``InputError`` beyond the most."""
+        self.total += amount
+        if self.total > self.most:
+            raise InputError("codes at these depths are more than are followed")
+
+
 Ranges = dict[str, CodeRange]
 """What each register holds before it could overflow, over all steps, coordinates and schedules."""
+
+
+def fits(found: Ranges, held: Ranges) -> bool:
+    """Whether every register that ``held`` names holds its codes."""
+    return all(found[name].within(own) for name, own in held.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +111,13 @@ def lattice_problem(subject: Subject, bits: int) -> tuple[QuantizedExecution, Af
         raise InputError("registers are those of a quantized execution")
     if not isinstance(question.system, (LiftedAffineSystem, AffineDynamicsSystem)):
         raise InputError("codes are computed for affine systems with given atoms")
+    if isinstance(execution.overflow, (Saturating, Wrapping)) and execution.grid.limit is None:
+        raise InputError("a register that can overflow needs its range")
+    if any(
+        grid is not None and grid.rounding == "floating"
+        for grid in (execution.grid, execution.carry)
+    ):
+        raise InputError("the numbers of a floating format lie on no uniform grid")
     if isinstance(question.domain, FullDomain):
         raise InputError(
             "codes are those of the witnesses, and this question asks about all inputs"
@@ -179,17 +213,39 @@ def _signed(bits: int) -> CodeRange:
 def codes_are_constant(execution: QuantizedExecution, problem: AffineProblem) -> bool:
     """Whether increments and ratio are the same codes at every depth: grids that go as ``1/D``.
 
-    State-independent atoms from the state 0: what the registers hold then only grows with depth.
+    State-independent atoms from the state 0: what the registers hold then only grows with depth,
+    and what they can hold does not. A ``limit`` is another: it holds more codes at larger depths.
     """
     grids = [execution.grid, *([execution.carry] if execution.carry is not None else [])]
     still = problem.rate == 0 and problem.matrix is None and not any(problem.initial)
-    return still and all(grid.step.power == 1 for grid in grids)
+    return still and all(grid.step.power == 1 and grid.limit is None for grid in grids)
+
+
+def ranges_at(
+    execution: QuantizedExecution,
+    problem: AffineProblem,
+    depth: int,
+    method: Literal["intervals", "enumeration"],
+    work: Work,
+    within: Ranges | None = None,
+) -> Ranges:
+    """What every register is asked to hold at one depth, by one method; raises ``InputError``.
+
+    An enumeration ends early where its codes are not ``within`` given ranges.
+    """
+    q = problem.dimension
+    reads = problem.rate != 0 or problem.matrix is not None
+    work.add(10 * q * (len(problem.atoms) + (q if reads else 1)))
+    lattice = code_lattice(execution, problem, depth)
+    if method == "intervals":
+        return interval_ranges(lattice, work)
+    return enumerated_ranges(lattice, work, within)
 
 
 # --- every schedule at once, by intervals ---------------------------------------------------------
 
 
-def interval_ranges(lattice: CodeLattice) -> Ranges:
+def interval_ranges(lattice: CodeLattice, work: Work | None = None) -> Ranges:
     """Ranges that hold every code; raises ``InputError`` where that is too much work.
 
     State-independent atoms: prefix sums of the hull of their codes, whatever the depth (T4.10).
@@ -198,7 +254,7 @@ def interval_ranges(lattice: CodeLattice) -> Ranges:
     """
     if lattice.matrix is None:
         return _free(lattice)
-    return _reading(lattice, lattice.matrix)
+    return _reading(lattice, lattice.matrix, work or Work())
 
 
 def _hull(lattice: CodeLattice) -> list[CodeRange]:
@@ -243,16 +299,23 @@ def _note(
         "accumulator": adding,
     }
     for name, own in seen.items():
+        _require_short(own.lower, own.upper)
         found[name] = own.hull(found[name]) if name in found else own
 
 
-def _reading(lattice: CodeLattice, matrix: tuple[tuple[int, ...], ...]) -> Ranges:
+def _require_short(*codes: int) -> None:
+    if any(code.bit_length() > MAX_CODE_BITS for code in codes):
+        raise InputError(f"codes outgrow {MAX_CODE_BITS} bits")
+
+
+def _reading(lattice: CodeLattice, matrix: tuple[tuple[int, ...], ...], work: Work) -> Ranges:
     q, m, s = lattice.dimension, lattice.ratio, lattice.slack
     if lattice.depth * q * q > MAX_STEPS:
         raise InputError(
             f"a propagation over {lattice.depth} steps of {q} coordinates; needed at most "
             f"{MAX_STEPS} products"
         )
+    work.add(2 * lattice.depth * q * (q + 10))
     hull, found = _hull(lattice), Ranges()
     hidden = [s * sum(map(abs, row)) for row in matrix]
     whole = [CodeRange(m * z, m * z) for z in lattice.initial]
@@ -321,12 +384,17 @@ _State = tuple[tuple[int, ...], tuple[int, ...]]
 """State codes and carried fine codes."""
 
 
-def enumerated_ranges(lattice: CodeLattice) -> Ranges:
+def enumerated_ranges(
+    lattice: CodeLattice, work: Work | None = None, within: Ranges | None = None
+) -> Ranges:
     """Ranges of exactly the codes that some schedule and some admitted rounding reach.
 
-    Raises ``InputError`` where there are more than ``MAX_REACHED``.
+    Raises ``InputError`` where there are more than ``MAX_REACHED``, and at the first step whose
+    codes are not ``within`` given ranges.
     """
     q = lattice.dimension
+    cost = 5 + q * (4 if lattice.matrix is None else 4 + q)
+    work = work or Work()
     reached: set[_State] = {(lattice.initial, (0,) * q)}
     found: Ranges = {}
     for z in lattice.initial:
@@ -335,15 +403,19 @@ def enumerated_ranges(lattice: CodeLattice) -> Ranges:
     visited = 0
     for _ in range(lattice.depth):
         following: set[_State] = set()
+        work.add(len(reached) * len(lattice.offsets) * cost)
         for state in reached:
             for offset in lattice.offsets:
                 for after in _steps(lattice, state, offset, found):
                     following.add(after)
                     visited += 1
+                    work.add(1 + q)
                     if visited > MAX_REACHED:
                         raise InputError(
                             f"more than {MAX_REACHED} codes are reached by depth {lattice.depth}"
                         )
+        if within is not None and not fits(found, within):
+            raise InputError("a code that some schedule reaches overflows")
         if following == reached:
             return found  # nothing new at any later step
         reached = following
@@ -385,16 +457,15 @@ def _roundings(lattice: CodeLattice, value: int) -> Iterator[tuple[int, int]]:
 
 def _combined(z: tuple[int, ...], options: list[list[tuple[int, int]]]) -> Iterator[_State]:
     """The product of the coordinates' choices."""
-    partial: list[_State] = [((), ())]
-    for code, choices in zip(z, options, strict=True):
-        partial = [
-            ((*states, code + q), (*left, rest)) for states, left in partial for q, rest in choices
-        ]
-        if len(partial) > MAX_REACHED:
-            raise InputError(f"one step reaches more than {MAX_REACHED} codes")
-    yield from partial
+    if math.prod(map(len, options)) > MAX_REACHED:
+        raise InputError(f"one step reaches more than {MAX_REACHED} codes")
+    for picks in itertools.product(*options):
+        states = tuple(code + q for code, (q, _) in zip(z, picks, strict=True))
+        yield states, tuple(left for _, left in picks)
 
 
 def _widen(found: Ranges, name: str, code: int) -> None:
-    own = CodeRange(code, code)
-    found[name] = own.hull(found[name]) if name in found else own
+    own = found.get(name)
+    if own is None or not own.lower <= code <= own.upper:
+        _require_short(code)
+        found[name] = CodeRange(code, code) if own is None else own.hull(CodeRange(code, code))

@@ -42,15 +42,22 @@ class DepthRule:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A fixed-point grid: coordinate step, rounding, and the half range ``[-limit, limit]``."""
+    """A fixed-point grid: coordinate step, rounding, and the half range ``[-limit, limit]``.
+
+    ``floating`` rounding is that of a floating format (theory T4.12): within the half range it
+    moves a number by at most ``step``. Its values lie on no uniform grid, so nothing that counts in
+    steps (freezing, a common lattice, a start on the grid) holds for it.
+    """
 
     step: DepthRule
-    rounding: Literal["nearest", "directed", "stochastic"]
+    rounding: Literal["nearest", "directed", "stochastic", "floating"]
     limit: Fraction | None
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit <= 0:
             raise Malformed("the half range of a grid is positive")
+        if self.rounding == "floating" and (self.limit is None or self.step.power):
+            raise Malformed("floating rounding has a fixed step, within a half range")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,11 @@ class QuantizedExecution:
             raise Malformed("a register with a limit overflows; say whether it saturates or wraps")
         if isinstance(self.overflow, Registers) and limits != (None, None):
             raise Malformed("registers are limited by their bits, not by a limit of the grid")
+        if isinstance(self.overflow, Registers):
+            if self.semantics == "write_back" and self.overflow.increment_bits is not None:
+                raise Malformed("write-back rounds no increment, so it has no increment register")
+            if self.semantics != "error_feedback" and self.overflow.carry_bits is not None:
+                raise Malformed("only error feedback carries, so there is no carry register")
 
 
 Execution = ExactExecution | QuantizedExecution

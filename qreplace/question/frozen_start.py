@@ -114,3 +114,11 @@ def on_grid(grid: Grid, state: Sequence[Fraction]) -> bool:
     if grid.step.power or any((z / grid.step.coefficient).denominator != 1 for z in state):
         return False
     return grid.limit is None or max(map(abs, state)) <= grid.limit
+
+
+def within_register(grid: Grid, bits: int | None, state: Sequence[Fraction]) -> bool:
+    """Whether a two's-complement register of codes holds a state that is on the grid."""
+    if bits is None or not any(state):
+        return True
+    largest = 1 << (bits - 1)
+    return all(-largest <= z / grid.step.coefficient < largest for z in state)

@@ -70,6 +70,8 @@ def arithmetic_radii(
         return [unavailable("arithmetic", "the execution block is omitted")]
     made = _Arithmetic(subject, execution, constants, choice, bits, sight)
     own = [entry for entry in registers if entry.code == bits and made.runs_as_listed]
+    digest = subject.execution_digest(bits) if own else ""
+    own = [entry for entry in own if entry.subject == digest]
     if not own:
         return [made.radius()]
     held = _Arithmetic(subject, execution, constants, choice, bits, sight).held(own)
@@ -184,11 +186,16 @@ class _Arithmetic:
         return smaller(declared, computed)
 
     def _starts_on_grid(self) -> bool:
-        """Whether every initial coordinate is a multiple of the step, at every depth."""
+        """Whether every initial coordinate is a multiple of the step, at every depth.
+
+        A floating format is sure to hold 0 only: its step is no spacing of its values.
+        """
         if self.question.initial is None:
             return True
         step = self.execution.grid.step
         state = self.subject.array(self.question.initial, "initial state")
+        if self.execution.grid.rounding == "floating":
+            return not any(state.numerators)
         return step.power == 0 and all(
             (Fraction(n, state.denominator) / step.coefficient).denominator == 1
             for n in state.numerators

@@ -6,8 +6,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from qreplace.decision.controls import chairman, greedy
+from qreplace.decision.controls import greedy
+from qreplace.decision.schedules import chairman_schedule
 from qreplace.errors import InputError
+from qreplace.exact.rational import format_rational
 from qreplace.simulate.model import (
     MAX_SIMULATED_DEPTH,
     Accumulator,
@@ -144,31 +146,38 @@ def _accumulator(spec: AccumulatorSpec | None) -> Accumulator | None:
     return Accumulator(spec.bits, spec.on_overflow, spec.tile, spec.inner_bits, spec.pairwise)
 
 
-def schedules_of(spec: ScheduleSpec, atoms: int, depth: int) -> tuple[Iterator[list[int]], int]:
-    """The schedules to run at a depth, and how many there are."""
+def schedule_count(spec: ScheduleSpec, atoms: int, depth: int) -> int:
+    """How many schedules are run at a depth; raises ``InputError`` for too many."""
+    if not spec.all:
+        return 1
+    count = atoms**depth if depth <= MAX_SCHEDULES.bit_length() or atoms == 1 else MAX_SCHEDULES + 1
+    if count > MAX_SCHEDULES:
+        raise InputError(
+            f"there are {atoms}^{depth} schedules at depth {depth}; needed at most {MAX_SCHEDULES}",
+            pointer="/schedule/all",
+        )
+    return count
+
+
+def schedules_of(spec: ScheduleSpec, atoms: int, depth: int) -> Iterator[list[int]]:
+    """The schedules to run at a depth; raises ``InputError`` where they do not fit the system."""
     if spec.all:
-        count = atoms**depth if depth <= MAX_SCHEDULES else MAX_SCHEDULES + 1
-        if count > MAX_SCHEDULES:
-            raise InputError(
-                f"there are {atoms}^{depth} schedules at depth {depth}; needed at most "
-                f"{MAX_SCHEDULES}",
-                pointer="/schedule/all",
-            )
-        return (list(s) for s in itertools.product(range(atoms), repeat=depth)), count
+        schedule_count(spec, atoms, depth)
+        return (list(picks) for picks in itertools.product(range(atoms), repeat=depth))
     if spec.steps is not None:
         if len(spec.steps) != depth:
             raise InputError(
                 f"the schedule has {len(spec.steps)} steps, the depth is {depth}",
                 pointer="/schedule/steps",
             )
-        return iter([list(spec.steps)]), 1
+        return iter([list(spec.steps)])
     weights = spec.weights or ()
     if len(weights) != atoms or sum(weights) != 1:
         raise InputError(
             f"needed {atoms} weights that sum to 1 exactly, received {len(weights)} that sum to "
-            f"{sum(weights)}",
+            f"{format_rational(sum(weights, Fraction(0)))}"[:300],
             pointer="/schedule/weights",
         )
-    rows = itertools.repeat(weights, depth)
-    rule = chairman if spec.rule in (None, "chairman") else greedy
-    return iter([rule(list(rows))]), 1
+    if spec.rule in (None, "chairman"):
+        return iter([chairman_schedule(weights, depth)])
+    return iter([greedy([weights] * depth)])

@@ -9,8 +9,16 @@ from fractions import Fraction
 
 from qreplace.errors import InputError
 from qreplace.simulate.accumulators import accumulate
-from qreplace.simulate.model import Accumulator, Atom, FixedPoint, Matrix, Register, System
-from qreplace.simulate.rounding import Rounding, fit, round_to_grid
+from qreplace.simulate.model import (
+    Accumulator,
+    Atom,
+    FixedPoint,
+    Matrix,
+    Register,
+    Rounding,
+    System,
+)
+from qreplace.simulate.rounding import fit, round_to_grid
 
 Draw = Callable[[int], int]
 """The random number of a coordinate at the present step."""

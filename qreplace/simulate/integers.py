@@ -282,7 +282,7 @@ def _arrays(
         coarse=factor,
         activation=kinds,
         initial=start.astype(np.int64),
-        steps=tuple(array.astype(np.int64) for array in steps),  # type: ignore[arg-type]
+        steps=tuple(array.astype(np.int64) for array in steps),
         bits=np.array([0 if g is None else g.bits or 0 for g in grids], dtype=np.int64),
         modes=np.array(
             [0 if g is None else MODES.index(g.on_overflow) for g in grids], dtype=np.int64

@@ -12,11 +12,9 @@ from fractions import Fraction
 from typing import Literal
 
 from qreplace.errors import InputError
+from qreplace.exact.rounding import ROUNDINGS as ROUNDINGS
+from qreplace.exact.rounding import Rounding as Rounding
 
-Rounding = Literal["nearest_even", "nearest_away", "toward_zero", "floor", "stochastic"]
-ROUNDINGS: tuple[Rounding, ...] = (
-    "nearest_even", "nearest_away", "toward_zero", "floor", "stochastic",
-)  # fmt: skip
 Semantics = Literal["ideal", "write_back", "increment", "error_feedback", "rounded_carry"]
 SEMANTICS: tuple[Semantics, ...] = (
     "ideal", "write_back", "increment", "error_feedback", "rounded_carry",

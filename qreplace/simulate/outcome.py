@@ -6,15 +6,20 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qreplace.simulate.request import (
+    MAX_DEPTHS,
     ArithmeticRequest,
     LatticeRequest,
     PhaseRequest,
     Request,
     SwitchingRequest,
 )
+
+if TYPE_CHECKING:
+    from qreplace.simulate.phase_table import PhasePlan
+    from qreplace.simulate.runs import ArithmeticResult
 
 Progress = Callable[[str, int, int], None]
 Figures = Mapping[str, bytes]
@@ -50,18 +55,90 @@ def run(request: Request, progress: Progress | None = None) -> Outcome:
     """Simulate what a request asks for; raises ``InputError`` before anything long starts."""
     match request:
         case SwitchingRequest():
-            from qreplace.simulate.runs_switching import switching_outcome
-
-            return switching_outcome(request)
+            return _switching(request)
         case ArithmeticRequest():
-            from qreplace.simulate.runs import arithmetic_outcome
+            from qreplace.simulate.runs import run_arithmetic
 
-            return arithmetic_outcome(request, progress)
+            return arithmetic_outcome(run_arithmetic(request, progress))
         case LatticeRequest():
-            from qreplace.simulate.runs_lattice import lattice_outcome
-
-            return lattice_outcome(request, progress)
+            return _lattice(request, progress)
         case PhaseRequest():
-            from qreplace.simulate.runs_phase import phase_outcome
+            return _phase(request, progress)
 
-            return phase_outcome(request, progress)
+
+def arithmetic_outcome(found: ArithmeticResult) -> Outcome:
+    """Runs of one system, of a request or of a study; the first row's path is drawn."""
+
+    def draw() -> Figures:
+        from qreplace.simulate.figures import run_figure
+
+        chosen = found.drawn
+        return run_figure(found.system, chosen.schedule, chosen.arithmetic) if chosen else {}
+
+    return Outcome(found.document(), found.text(), found.premises(), draw)
+
+
+def _switching(request: SwitchingRequest) -> Outcome:
+    from qreplace.simulate.switching import SwitchingResult, switch, weights_of
+
+    weights = weights_of(request.weights, request.depth)
+    rules = dict.fromkeys(request.rules)
+    found = SwitchingResult(request.title, tuple(switch(weights, rule) for rule in rules))
+    return Outcome(found.document(), found.text(), "", found.figures)
+
+
+def _lattice(request: LatticeRequest, progress: Progress | None) -> Outcome:
+    from qreplace.simulate.lattice import verify
+
+    found = verify(
+        request.max_code,
+        request.max_depth,
+        request.ratios,
+        request.trials,
+        request.seed,
+        request.rounding,
+        progress,
+    )
+
+    def draw() -> Figures:
+        from qreplace.simulate.figures import lattice_figure
+
+        return lattice_figure(found)
+
+    return Outcome(found.document(), found.text(), "", draw)
+
+
+def _phase(request: PhaseRequest, progress: Progress | None) -> Outcome:
+    from qreplace.simulate.phase import default_heat_plan, heat, phase
+
+    plan = phase_plan(request)
+    table = phase(plan, progress)
+    by_bits = heat(*default_heat_plan(plan), progress=progress)
+
+    def draw() -> Figures:
+        from qreplace.simulate.phase_figure import heat_figure, phase_figure
+
+        return {**phase_figure(table), **heat_figure(by_bits)}
+
+    return Outcome(table.document(), table.text(), table.premise_block(), draw)
+
+
+def phase_plan(request: PhaseRequest) -> PhasePlan:
+    """What a phase request runs: the default system, or its own."""
+    from dataclasses import replace
+
+    from qreplace.simulate.build import depths_of, system_of
+    from qreplace.simulate.phase import default_depths, default_plan, roomy_limit
+    from qreplace.simulate.phase_table import PhasePlan
+
+    plan = default_plan()
+    depths = plan.depths if request.depths is None else tuple(depths_of(request.depths, MAX_DEPTHS))
+    if request.system is not None and request.weights is not None:
+        system = system_of(request.system)
+        depths = default_depths() if request.depths is None else depths
+        limit = roomy_limit(system, depths)
+        plan = PhasePlan(system, request.weights, depths, plan.state_bits, limit)
+    plan = replace(plan, depths=depths, rounding=request.rounding)
+    if request.limit is not None:
+        plan = replace(plan, limit=request.limit)
+    return plan if request.state_bits is None else replace(plan, state_bits=request.state_bits)

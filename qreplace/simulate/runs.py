@@ -7,16 +7,42 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from qreplace.claims import Claim
 from qreplace.errors import InputError
-from qreplace.simulate.arithmetic import simulate
-from qreplace.simulate.build import arithmetic_of, depths_of, schedules_of, system_of
+from qreplace.question.subject import Subject
+from qreplace.simulate.arithmetic import distance, simulate
+from qreplace.simulate.build import (
+    arithmetic_of,
+    depths_of,
+    schedule_count,
+    schedules_of,
+    system_of,
+)
 from qreplace.simulate.documents import columns, numbers, shown
 from qreplace.simulate.labels import Basis, label, statement
-from qreplace.simulate.model import Arithmetic, Run, Semantics, System, Vector
+from qreplace.simulate.model import (
+    Arithmetic,
+    FixedPoint,
+    FloatingPoint,
+    Run,
+    Semantics,
+    System,
+    Vector,
+)
+from qreplace.simulate.predicted import (
+    Cells,
+    arithmetic_radius,
+    constants_at,
+    rounding_cell,
+)
+from qreplace.simulate.premises import execution_block
 from qreplace.simulate.request import MAX_DEPTHS, ArithmeticRequest
+from qreplace.simulate.study import study_arithmetic, study_schedule, study_system
 
-MAX_WORK = 50_000_000
+MAX_WORK = 5_000_000
 """Steps times coordinates of all runs of one request."""
+MAX_DRAWN = 100_000
+"""Steps times coordinates of a run whose path is drawn."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -26,15 +52,30 @@ class Row:
     """The worst run at one depth in one semantics."""
 
     depth: int
-    semantics: Semantics
+    arithmetic: Arithmetic
     run: Run
     schedule: list[int]
     schedules: int
     """How many schedules were run."""
     exhaustive: bool
     """All of them."""
+    radius: Fraction | None
+    """A_D of theory T4.2-T4.7 with the field error that was measured; ``None`` where a register
+    overflowed or has no single step."""
     target_error: Fraction | None
     """Executed endpoint to the target, linf; ``None`` without a target."""
+
+    @property
+    def semantics(self) -> Semantics:
+        """How it ran."""
+        return self.arithmetic.semantics
+
+    @property
+    def basis(self) -> Basis:
+        """What the numbers of the row rest on."""
+        which = f"all {self.schedules} schedules" if self.exhaustive else "one schedule"
+        instance = f"{which} of the simulated system at depth {self.depth}, {self.semantics}"
+        return Basis("exhaustive" if self.exhaustive else "measured", instance, self.run.exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +87,17 @@ class ArithmeticResult:
     notes: tuple[str, ...]
     system: System
 
-    def basis(self, row: Row) -> Basis:
-        """What the error of a row rests on."""
-        which = f"all {row.schedules} schedules" if row.exhaustive else "one schedule"
-        instance = f"{which} of the simulated system at depth {row.depth}, {row.semantics}"
-        return Basis("exhaustive" if row.exhaustive else "measured", instance, row.run.exact)
+    @property
+    def drawn(self) -> Row | None:
+        """The deepest run whose path can be drawn, of the first semantics that rounds."""
+        fitting = [
+            row
+            for row in self.rows
+            if row.depth * self.system.dimension <= MAX_DRAWN and not _floats(row.arithmetic)
+        ]
+        rounded = [row for row in fitting if row.semantics != "ideal"] or fitting
+        first = [row for row in rounded if row.semantics == rounded[0].semantics]
+        return max(first, key=lambda row: row.depth, default=None)
 
     def document(self) -> dict[str, Any]:
         """What ``--json`` prints: exact strings, each with a decimal companion."""
@@ -58,60 +105,78 @@ class ArithmeticResult:
             "kind": "arithmetic",
             "title": self.title,
             "norm": "linf",
-            "rows": [self._row(row) for row in self.rows],
+            "rows": [_document(row) for row in self.rows],
             "notes": list(self.notes),
-        }
-
-    def _row(self, row: Row) -> dict[str, Any]:
-        run, basis = row.run, self.basis(row)
-        return {
-            "depth": row.depth,
-            "semantics": row.semantics,
-            **numbers(
-                error=run.error,
-                path_error=run.path_error,
-                target_error=row.target_error,
-                a_posteriori=run.a_posteriori,
-                carry=_largest(run.carry),
-            ),
-            "conserved": run.conserved,
-            "extremes": {name: list(ends) for name, ends in run.extremes.items()},
-            "overflows": dict(run.overflows),
-            "schedules": row.schedules,
-            "evidence": label(basis).value,
-            "basis": statement(basis),
         }
 
     def text(self) -> str:
         """The result for a terminal."""
         lines = [self.title, ""] if self.title else []
-        aimed = any(row.target_error is not None for row in self.rows)
-        header = ["D", "semantics", "error", "T4.13 bound", "carry", "overflows", "label"]
-        if aimed:
-            header.insert(3, "to target")
+        header = [
+            "D", "semantics", "error", "A_D", "T4.13", "to target", "carry", "overflows", "label",
+        ]  # fmt: skip
         cells = []
         for row in self.rows:
             overflows = sum(row.run.overflows.values())
-            cell = [
-                str(row.depth),
+            cells.append([
+                f"{row.depth:,}",
                 row.semantics,
                 shown(row.run.error),
+                shown(row.radius),
                 shown(row.run.a_posteriori),
+                shown(row.target_error),
                 shown(_largest(row.run.carry)),
-                str(overflows) if overflows else "",
-                label(self.basis(row)).value,
-            ]
-            if aimed:
-                cell.insert(3, shown(row.target_error))
-            cells.append(cell)
-        lines += columns(header, cells)
+                f"{overflows:,}" if overflows else "",
+                label(row.basis).value,
+            ])  # fmt: skip
+        used = [i for i, name in enumerate(header) if name == "D" or any(c[i] for c in cells)]
+        lines += columns([header[i] for i in used], [[c[i] for i in used] for c in cells])
+        lines += ["", "error: executed endpoint to the ideal one, linf; A_D: radius of every "
+                  "schedule; T4.13: bound of this very run"]  # fmt: skip
         for note in self.notes:
             lines += ["", note]
         return "\n".join(lines)
 
+    def premises(self) -> str:
+        """Execution blocks for a specification, one a semantics, at its deepest row."""
+        last = {row.semantics: row for row in self.rows if row.semantics != "ideal"}
+        blocks = [
+            execution_block(row.arithmetic, row.run, row.basis, row.depth) for row in last.values()
+        ]
+        return "---\n".join(block for block in blocks if block)
+
+
+def _document(row: Row) -> dict[str, Any]:
+    run = row.run
+    return {
+        "depth": row.depth,
+        "semantics": row.semantics,
+        **numbers(
+            error=run.error,
+            path_error=run.path_error,
+            radius=row.radius,
+            a_posteriori=run.a_posteriori,
+            target_error=row.target_error,
+            field_error=run.field_error,
+            carry=_largest(run.carry),
+        ),
+        "conserved": run.conserved,
+        "extremes": {name: list(ends) for name, ends in run.extremes.items()},
+        "overflows": dict(run.overflows),
+        "schedules": row.schedules,
+        "exact": run.exact,
+        "evidence": label(row.basis).value,
+        "basis": statement(row.basis),
+    }
+
 
 def _largest(values: Vector | None) -> Fraction | None:
     return None if values is None else max(map(abs, values))
+
+
+def _floats(own: Arithmetic) -> bool:
+    formats = (own.state, own.increment, own.carry, own.activation)
+    return any(isinstance(part, FloatingPoint) for part in formats)
 
 
 def run_arithmetic(
@@ -129,10 +194,12 @@ def run_arithmetic(
     for done, (depth, semantics) in enumerate(plans):
         if progress is not None:
             progress("runs", done, len(plans))
-        arithmetic = arithmetic_of(request.arithmetic, semantics, depth)
-        schedules, count = schedules_of(request.schedule, len(system.atoms), depth)
-        run, schedule = worst_run(system, arithmetic, schedules)
-        rows.append(Row(depth, semantics, run, schedule, count, request.schedule.all, None))
+        own = arithmetic_of(request.arithmetic, semantics, depth)
+        schedules = schedules_of(request.schedule, len(system.atoms), depth)
+        count = schedule_count(request.schedule, len(system.atoms), depth)
+        run, schedule = worst_run(system, own, schedules)
+        radius = _radius(system, own, run, depth)
+        rows.append(Row(depth, own, run, schedule, count, request.schedule.all, radius, None))
     if progress is not None:
         progress("runs", len(plans), len(plans))
     return ArithmeticResult(request.title, tuple(rows), (), system)
@@ -140,10 +207,9 @@ def run_arithmetic(
 
 def _require_work(request: ArithmeticRequest, system: System, depths: Sequence[int]) -> None:
     kinds = len(request.arithmetic.semantics)
-    work = 0
-    for depth in depths:
-        _, count = schedules_of(request.schedule, len(system.atoms), depth)
-        work += depth * count * kinds * system.dimension
+    counts = [schedule_count(request.schedule, len(system.atoms), depth) for depth in depths]
+    steps = sum(depth * count for depth, count in zip(depths, counts, strict=True))
+    work = steps * kinds * system.dimension
     if work > MAX_WORK:
         raise InputError(
             f"the request asks for {work} coordinate steps; needed at most {MAX_WORK}",
@@ -164,3 +230,67 @@ def worst_run(
     if worst is None:
         raise InputError("there is no schedule to run")
     return worst
+
+
+def _radius(system: System, own: Arithmetic, run: Run, depth: int) -> Fraction | None:
+    """A_D with the measured field error; its initial error is that of storing the start."""
+    if any(run.overflows.values()):
+        return None
+    cells = [_cell(own, part) for part in (own.increment or own.state, own.state, own.carry)]
+    if own.semantics == "ideal":
+        cells = [Fraction(0)] * 3
+    written = cells[1] if own.semantics == "write_back" else cells[0]
+    carry = cells[2] if own.semantics == "rounded_carry" else Fraction(0)
+    if written is None or carry is None:
+        return None
+    start = _stored_error(system, own)
+    used = Cells(written, carry, run.field_error, start)
+    return arithmetic_radius(own.semantics, constants_at(system, depth), used)
+
+
+def _cell(own: Arithmetic, part: object) -> Fraction | None:
+    """The largest rounding error of a register; ``None`` for a floating format."""
+    if not isinstance(part, FixedPoint):
+        return None
+    return rounding_cell(max(step for row in part.steps for step in row), own.rounding)
+
+
+def _stored_error(system: System, own: Arithmetic) -> Fraction:
+    """What storing the initial state may lose: nothing where it lies on its grid."""
+    if own.semantics == "ideal" or not isinstance(own.state, FixedPoint):
+        return Fraction(0)
+    row = own.state.steps[0]
+    on_grid = all(
+        (z / row[i if len(row) > 1 else 0]).denominator == 1 for i, z in enumerate(system.initial)
+    )
+    cell = _cell(own, own.state)
+    return Fraction(0) if on_grid or cell is None else cell
+
+
+# --- a study's own arithmetic -----------------------------------------------------------------
+
+
+def run_study(
+    subject: Subject, claims: Sequence[Claim], depths: Sequence[int], bits: int, title: str
+) -> ArithmeticResult:
+    """A study's system on its execution block, with the schedule of its plan at each depth.
+
+    Raises ``InputError`` before anything runs where the study says too little or too much is asked.
+    """
+    system, target = study_system(subject, bits)
+    if sum(depths) * system.dimension > MAX_WORK or len(depths) > MAX_DEPTHS:
+        raise InputError(
+            f"the depths ask for {sum(depths) * system.dimension} coordinate steps; needed at most "
+            f"{MAX_WORK}, at {MAX_DEPTHS} depths"
+        )
+    rows, origins = [], []
+    for depth in depths:
+        own = study_arithmetic(subject, depth)
+        schedule, origin = study_schedule(subject, claims, depth, bits)
+        run = simulate(system, schedule, own)
+        radius = _radius(system, own, run, depth)
+        missed = distance(run.executed, target)
+        rows.append(Row(depth, own, run, schedule, 1, False, radius, missed))
+        origins.append(f"depth {depth:,}: {origin}")
+    notes = ("schedules: " + "; ".join(origins),)
+    return ArithmeticResult(title, tuple(rows), notes, system)

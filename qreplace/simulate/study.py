@@ -18,9 +18,8 @@ from qreplace.question.model import (
     Grid,
     LiftedAffineSystem,
     QuantizedExecution,
+    Registers,
     Saturating,
-    Unbounded,
-    Wrapping,
 )
 from qreplace.question.subject import Subject
 from qreplace.simulate.model import (
@@ -100,13 +99,17 @@ def study_arithmetic(subject: Subject, depth: int) -> Arithmetic:
 
 
 def _arithmetic(execution: QuantizedExecution, depth: int) -> Arithmetic:
+    if any(
+        own is not None and own.rounding == "floating" for own in (execution.grid, execution.carry)
+    ):
+        raise InputError(
+            "a study keeps the rounding radius of its floating format, not the format",
+            remedy="Write a simulation request that names the format.",
+        )
     semantics: Semantics = execution.semantics
     if semantics == "error_feedback" and execution.carry is not None:
         semantics = "rounded_carry"
-    on_overflow = _on_overflow(execution)
-    own = _register(execution.grid, depth, on_overflow)
-    state = own if execution.semantics == "write_back" else grid(_step(execution.grid, depth))
-    carry = None if execution.carry is None else _register(execution.carry, depth, on_overflow)
+    state, own, carry = _registers(execution, depth)
     return Arithmetic(
         semantics=semantics,
         rounding=ROUNDING[execution.grid.rounding],
@@ -116,27 +119,40 @@ def _arithmetic(execution: QuantizedExecution, depth: int) -> Arithmetic:
     )
 
 
-def _step(own: Grid, depth: int) -> Fraction:
-    return own.step.coefficient / depth**own.step.power
-
-
-def _on_overflow(execution: QuantizedExecution) -> OnOverflow:
-    match execution.overflow:
-        case Unbounded():
-            return "detect"
-        case Saturating():
-            return "saturate"
-        case Wrapping():
-            return "wrap"
-
-
-def _register(own: Grid, depth: int, on_overflow: OnOverflow) -> FixedPoint:
-    """A grid as a register: the widest two's-complement one within its limit."""
+def _registers(
+    execution: QuantizedExecution, depth: int
+) -> tuple[FixedPoint, FixedPoint, FixedPoint | None]:
+    """The registers of state, increment and carry; an accumulator's width is not simulated."""
+    own, overflow = execution.grid, execution.overflow
     step = _step(own, depth)
+    fine = None if execution.carry is None else _step(execution.carry, depth)
+    if isinstance(overflow, Registers):
+        mode: OnOverflow = overflow.on_overflow
+        return (
+            grid(step, overflow.state_bits, mode),
+            grid(step, overflow.increment_bits, mode),
+            None if fine is None else grid(fine, overflow.carry_bits, mode),
+        )
+    mode = "saturate" if isinstance(overflow, Saturating) else "wrap"
+    written = _limited(own, step, mode)
+    state = written if execution.semantics == "write_back" else grid(step)
+    return (
+        state,
+        written,
+        None if execution.carry is None or fine is None else _limited(execution.carry, fine, mode),
+    )
+
+
+def _step(own: Grid, depth: int) -> Fraction:
+    return own.step.coefficient * Fraction(1, depth**own.step.power)
+
+
+def _limited(own: Grid, step: Fraction, mode: OnOverflow) -> FixedPoint:
+    """A grid as a register: the widest two's-complement one within its limit."""
     if own.limit is None:
         return grid(step)
     largest = int(own.limit / step)
-    return grid(step, (largest + 1).bit_length(), on_overflow)
+    return grid(step, (largest + 1).bit_length(), mode)
 
 
 def study_schedule(

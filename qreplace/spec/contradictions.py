@@ -13,6 +13,7 @@ from qreplace.spec.blocks.execution import (
     ExactCarrySpec,
     GridCarrySpec,
     QuantizedExecutionSpec,
+    RegistersSpec,
     WrapSpec,
 )
 from qreplace.spec.blocks.floor import DeclaredFloorSpec
@@ -214,6 +215,30 @@ def _carry(spec: Spec) -> Findings:
             )
 
 
+def _registers(spec: Spec) -> Findings:
+    """Widths of registers that the semantics does not have."""
+    execution = spec.execution
+    if not isinstance(execution, QuantizedExecutionSpec):
+        return
+    overflow, semantics = execution.overflow, execution.semantics
+    if not isinstance(overflow, RegistersSpec):
+        return
+    if overflow.increment_bits is not None and semantics == "write_back":
+        yield contradiction(
+            ("execution", "overflow", "increment_bits"),
+            needed(
+                "no increment register: write_back rounds the state",
+                f"{overflow.increment_bits} bits",
+                "Declare state_bits, or the accumulator_bits that h G is added up in.",
+            ),
+        )
+    if overflow.carry_bits is not None and semantics != "error_feedback":
+        yield contradiction(
+            ("execution", "overflow", "carry_bits"),
+            needed("no carry register: only error_feedback carries", f"{overflow.carry_bits} bits"),
+        )
+
+
 def _no_overflow(spec: Spec) -> Findings:
     """An invariant that allows values beyond the range shows nothing."""
     execution = spec.execution
@@ -267,6 +292,7 @@ CHECKS: tuple[Check, ...] = (
     Check(("synthesis",), _hoelder_exponent),
     Check(("metadata", "search"), _metadata_budgets),
     Check(("execution",), _carry),
+    Check(("execution",), _registers),
     Check(("execution",), _no_overflow),
     Check(("routing", "horizon"), _event_times),
     Check(("certificates",), _certificates),

@@ -15,6 +15,7 @@ from qreplace.claims.lattice import LatticeClaim
 from qreplace.premises import ABSENT, Evidence, Premise
 from qreplace.question.code_lattice import CodeRange
 from qreplace.question.model import (
+    AffineDynamicsSystem,
     DeclaredSystem,
     DepthRule,
     ExactExecution,
@@ -86,6 +87,16 @@ QUESTIONS: dict[str, Question] = {
     "lattice-ratio": free(execution=dataclasses.replace(FREE, carry=grid("3", 1))),
     "lattice-coarse-carry": free(execution=dataclasses.replace(FREE, carry=grid("2", 1))),
     "lattice-off-start": free(initial=vector(["1/3", "0"])),
+    "lattice-growing-limit": free(
+        execution=execution(
+            grid("4", 1, limit="1/8"), grid("1", 1, limit="1/8"), Wrapping("wrap", None)
+        )
+    ),
+    "lattice-no-range": free(execution=dataclasses.replace(FREE, overflow=Wrapping("wrap", None))),
+    "lattice-unstable": leak(
+        execution(grid("1", 1), None, registers(accumulator=63), "write_back"),
+        system=AffineDynamicsSystem("affine_dynamics", Fraction(1 << 60), None),
+    ),
 }
 
 
@@ -142,6 +153,7 @@ def _rejected() -> Iterator[tuple[str, str, Claim, str, str]]:
         ("lattice-ratio", "the ratio of the grids is no whole number at depth 13"),
         ("lattice-coarse-carry", "an increment is not on the carry's lattice at depth 13"),
         ("lattice-off-start", "the initial state is not on the grid at depth 1"),
+        ("lattice-no-range", "a register that can overflow needs its range"),
     ):
         made = changed(subject=subject(question).execution_digest(0))
         yield case(question, "claimed", made, "", words)
@@ -165,6 +177,13 @@ def _rejected() -> Iterator[tuple[str, str, Claim, str, str]]:
     yield case("lattice-fixed", "beyond-the-limit", fixed, "/increment", holds)
     long = claim("lattice-fixed", 4, 2 * 10**6, "intervals", (0, 4), (-1, 2), (-4, 4), (0, 4))
     yield case("lattice-fixed", "too-many-depths", long, "/last_depth", "more depths than are")
+    # Codes that do not change with depth, in a limit that does: its codes count smaller steps.
+    growing = claim("lattice-growing-limit", 1, 32, "intervals", (0, 8), (-1, 1), (-2, 2), (0, 1))
+    yield case("lattice-growing-limit", "shallow", growing, "/increment", holds)
+    outgrown = claim("lattice-unstable", 128, 128, "intervals", *[(0, 1)] * 4)
+    yield case("lattice-unstable", "outgrown", outgrown, "", "codes outgrow 4096 bits")
+    work = claim("lattice-leak", 4 * 10**6, 4 * 10**6, "intervals", *[(0, 1)] * 4)
+    yield case("lattice-leak", "too-much-work", work, "", "more than are followed")
     much = claim("lattice-leak", 4 * 10**6 + 1, 4 * 10**6 + 1, "intervals", *[(0, 1)] * 4)
     yield case("lattice-leak", "too-many-steps", much, "", "a propagation over")
     many = dataclasses.replace(SMALL, method="enumeration", first_depth=400, last_depth=400)

@@ -24,6 +24,7 @@ EXPECTED = {
     "leaky-layer.yaml": "certified_feasible",
     "double-integrator.yaml": "certified_feasible",
     "coupled-blocks.yaml": "certified_impossible",
+    "wrapping-accumulator.yaml": "certified_feasible",
     "matrix-matching.yaml": "certified_feasible",
     "declared-transformer.yaml": "conditionally_feasible",
     "declared-moe.yaml": "unresolved",

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import StrictInt, model_validator
 
+from qreplace.exact.block_formats import number_format
+from qreplace.exact.rational import approximate
 from qreplace.question.execution import MAX_REGISTER_BITS
 from qreplace.spec.blocks.objective import NormSpec
 from qreplace.spec.findings import needed
@@ -37,10 +39,18 @@ def _as_rule(value: Any) -> dict[str, Any] | None:
     return {"coefficient": value, "power": 0} if is_number(value) else None
 
 
-class GridSpec(Block):
-    """A fixed-point grid over ``[-limit, limit]``, by its ``step`` or by ``bits``.
+FormatName = Literal[
+    "bf16", "fp16", "fp32", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1",
+    "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4",
+]  # fmt: skip
+"""Formats whose rounding radius follows from the magnitude alone: no scale of a whole tensor."""
 
-    With ``bits`` the step is ``2 limit / (2**bits - 1)`` (theory T4.3).
+
+class GridSpec(Block):
+    """A grid over ``[-limit, limit]``: fixed-point by ``step`` or ``bits``, or a floating format.
+
+    With ``bits`` the step is ``2 limit / (2**bits - 1)`` (theory T4.3). With ``format`` it is the
+    largest rounding error of magnitudes up to ``limit`` (theory T4.12).
     """
 
     step: (
@@ -50,17 +60,32 @@ class GridSpec(Block):
         | None
     ) = None
     bits: Bits | None = None
+    format: FormatName | None = None
     rounding: Literal["nearest", "directed", "stochastic"]
     limit: Positive | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> GridSpec:
-        if (self.step is None) == (self.bits is None):
-            received = "neither" if self.step is None else "both"
-            raise fault(f"needed either step or bits, received {received}", code="contradiction")
+        given = [name for name in ("step", "bits", "format") if getattr(self, name) is not None]
+        if len(given) != 1:
+            received = " and ".join(given) or "none of them"
+            raise fault(needed("one of step, bits and format", received), code="contradiction")
         if self.bits is not None and self.limit is None:
             raise fault("needed limit beside bits: the step is 2 limit / (2^bits - 1)")
+        if self.format is not None:
+            self._require_range(self.format)
         return self
+
+    def _require_range(self, name: str) -> None:
+        if self.limit is None:
+            raise fault("needed limit beside format: its rounding error depends on the magnitude")
+        largest = number_format(name).largest
+        if self.limit > largest:
+            raise fault(
+                needed(f"a limit that {name} holds, at most {approximate(largest):.6g}",
+                       f"{approximate(self.limit):.6g}"),
+                at=("limit",), code="range",
+            )  # fmt: skip
 
 
 class ExactCarrySpec(Block):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from qreplace.exact.block_formats import number_format
+from qreplace.exact.rounding import Rounding
 from qreplace.question import model as q
 from qreplace.spec.blocks import constants as c
 from qreplace.spec.blocks import execution as e
@@ -33,12 +35,22 @@ def execution(spec: e.ExecutionSpec | None, context: Lowering) -> q.Execution | 
 
 
 def _grid(spec: e.GridSpec) -> q.Grid:
+    if spec.format is not None:
+        return _floating_grid(spec, spec.format)
     if spec.step is not None:
         step = q.DepthRule(spec.step.coefficient, spec.step.power)
     else:
         bits, limit = spec.bits or 0, spec.limit or Fraction(0)
         step = q.DepthRule(2 * limit / ((1 << bits) - 1), 0)
     return q.Grid(step, spec.rounding, spec.limit)
+
+
+def _floating_grid(spec: e.GridSpec, name: str) -> q.Grid:
+    """Theory T4.12: the largest rounding error up to the limit, whatever the mode."""
+    limit = spec.limit or Fraction(0)
+    mode: Rounding = "nearest_even" if spec.rounding == "nearest" else "floor"
+    radius = number_format(name).write_back_radius(limit, mode)
+    return q.Grid(q.DepthRule(radius, 0), "floating", limit)
 
 
 def _overflow(spec: e.OverflowSpec, context: Lowering) -> q.Overflow:
