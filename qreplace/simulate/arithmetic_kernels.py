@@ -118,7 +118,7 @@ def _hold(
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _step_of(steps: Any, k: int, i: int) -> int:
+def _step_of(steps: Any, k: int, i: int) -> Any:
     return steps[k if steps.shape[0] > 1 else 0, i if steps.shape[1] > 1 else 0]
 
 

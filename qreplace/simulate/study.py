@@ -148,11 +148,11 @@ def _step(own: Grid, depth: int) -> Fraction:
 
 
 def _limited(own: Grid, step: Fraction, mode: OnOverflow) -> FixedPoint:
-    """A grid as a register: the widest two's-complement one within its limit."""
+    """A grid as a register: the narrowest two's-complement one that holds its limit."""
     if own.limit is None:
         return grid(step)
     largest = int(own.limit / step)
-    return grid(step, (largest + 1).bit_length(), mode)
+    return grid(step, largest.bit_length() + 1, mode)
 
 
 def study_schedule(

@@ -29,6 +29,7 @@ def test_help_lists_every_command_and_the_readme_shows_it() -> None:
         "schema",
         "reproduce",
         "serve",
+        "simulate",
     ):
         assert f"\n  {name} " in ran.out
     readme = (ROOT / "README.md").read_text("utf-8")
