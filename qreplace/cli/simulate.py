@@ -30,7 +30,10 @@ Request = Annotated[
 
 @app.command("switching")
 def switching(
-    request: Request = None,
+    source: Annotated[
+        Path | None,
+        typer.Argument(help="A simulation request, or a study's spec: its claims' control."),
+    ] = None,
     weights: Annotated[
         str | None, typer.Option("--weights", help="Constant weights, as in 1/2,1/3,1/6.")
     ] = None,
@@ -38,14 +41,49 @@ def switching(
     rule: Annotated[
         list[str] | None, typer.Option("--rule", help="chairman, greedy or sum_up; repeatable.")
     ] = None,
+    bits: Annotated[
+        int | None, typer.Option("--metadata-bits", help="For a study: the dictionary to switch.")
+    ] = None,
     as_json: Json = False,
     out: Out = None,
 ) -> None:
     """Schedules for given weights, with the discrepancy that each rule realises (T2)."""
+    from qreplace.simulate.request import is_request
+
+    if source is not None and not is_request(source):
+        if weights is not None:
+            raise InputError("a study's claims hold the weights; --weights cannot be added")
+        _switch_study(source, depth, rule, bits, as_json=as_json, out=out)
+        return
+    if bits is not None:
+        raise InputError("--metadata-bits belongs to a study")
     given: dict[str, Any] = {"depth": depth, "rules": rule}
     if weights is not None:
         given["weights"] = [text.strip() for text in weights.split(",")]
-    _answer(_request("switching", request, given), as_json=as_json, out=out)
+    _answer(_request("switching", source, given), as_json=as_json, out=out)
+
+
+def _switch_study(
+    source: Path,
+    depth: int | None,
+    rule: list[str] | None,
+    bits: int | None,
+    *,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    from qreplace.cli.study import terminal_progress
+    from qreplace.pipeline.simulation import switch_study
+    from qreplace.simulate.switching import RULES
+
+    if depth is None:
+        raise InputError("a study needs the depth to switch at", remedy="Add --depth 16, say.")
+    chosen = [own for own in RULES if own in rule] if rule else list(RULES[:2])
+    unknown = [own for own in rule or [] if own not in RULES]
+    if unknown:
+        raise InputError(f"the rule is {unknown[0]!r}; needed one of {', '.join(RULES)}")
+    found = switch_study(source, depth, chosen, bits, terminal_progress())
+    _print(found, as_json=as_json, out=out)
 
 
 @app.command("arithmetic")

@@ -118,7 +118,7 @@ def _lifted_choice(
     subject: Subject, claims: Sequence[Claim], depth: int, bits: int
 ) -> _Choice | None:
     problem, norm = subject.lifted(bits), subject.question.norm
-    weights = _mixing_weights(claims, len(problem.atoms))
+    weights = mixing_weights(claims, len(problem.atoms))
     options = _claimed_counts(claims, depth)
     if weights is not None:
         options.append(rounded_counts(weights, depth))
@@ -146,7 +146,7 @@ def _claimed_counts(claims: Sequence[Claim], depth: int) -> list[list[int]]:
     ]
 
 
-def _mixing_weights(claims: Sequence[Claim], atoms: int) -> list[Fraction] | None:
+def mixing_weights(claims: Sequence[Claim], atoms: int) -> list[Fraction] | None:
     """The relaxed weights alpha of the tightest affine_lp claim."""
     fitting = [c for c in claims if isinstance(c, AffineLPClaim)]
     best = min(fitting, key=lambda claim: claim.upper, default=None)

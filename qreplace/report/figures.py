@@ -110,12 +110,10 @@ def _drawn(fill: Callable[[Figure], None], size: tuple[float, float]) -> tuple[b
         figure = Figure(figsize=size, facecolor=PAPER, layout="constrained")
         fill(figure)
         png, svg = io.BytesIO(), io.BytesIO()
-        figure.set_dpi(PNG_DPI)
         FigureCanvasAgg(figure)
-        figure.savefig(png, format="png", metadata={"Software": None})
-        figure.set_dpi(72)
+        figure.savefig(png, format="png", dpi=PNG_DPI, metadata={"Software": None})
         FigureCanvasSVG(figure)
-        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(svg, format="svg", dpi=72, metadata={"Date": None, "Creator": None})
     return svg.getvalue(), png.getvalue()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ from qreplace.simulate.request import (
 if TYPE_CHECKING:
     from qreplace.simulate.phase_table import PhasePlan
     from qreplace.simulate.runs import ArithmeticResult
+    from qreplace.simulate.switching import Rule
+    from qreplace.simulate.switching_weights import Weights
 
 Progress = Callable[[str, int, int], None]
 Figures = Mapping[str, bytes]
@@ -79,11 +81,20 @@ def arithmetic_outcome(found: ArithmeticResult) -> Outcome:
 
 
 def _switching(request: SwitchingRequest) -> Outcome:
-    from qreplace.simulate.switching import SwitchingResult, switch, weights_of
+    from qreplace.simulate.switching import weights_of
 
     weights = weights_of(request.weights, request.depth)
-    rules = dict.fromkeys(request.rules)
-    found = SwitchingResult(request.title, tuple(switch(weights, rule) for rule in rules))
+    return switching_outcome(request.title, weights, request.rules)
+
+
+def switching_outcome(
+    title: str, weights: Weights, rules: Sequence[Rule], origin: str = ""
+) -> Outcome:
+    """The schedules of several rules on the same weights, of a request or of a study's claims."""
+    from qreplace.simulate.switching import SwitchingResult, switch
+
+    made = tuple(switch(weights, rule) for rule in dict.fromkeys(rules))
+    found = SwitchingResult(title, made, origin)
     return Outcome(found.document(), found.text(), "", found.figures)
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from qreplace.exact.rational import format_rational, round_up
 from qreplace.simulate.labels import Basis, label, statement
 from qreplace.simulate.model import Arithmetic, FixedPoint, Format, Rounding, Run
+from qreplace.simulate.predicted import rounding_cell
 
 BITS = 64
 """Bits after the point of a measured number, rounded up."""
@@ -21,12 +22,12 @@ MODES: dict[Rounding, str] = {
 """What a specification calls a rounding mode."""
 
 
-def execution_block(own: Arithmetic, run: Run, basis: Basis, depth: int) -> str:
+def execution_block(own: Arithmetic, run: Run, basis: Basis, depth: int, stored: Fraction) -> str:
     """The ``execution`` block that describes this arithmetic at this depth, as YAML.
 
-    What was only measured carries the label of its basis; a saturation margin is left to the
-    program, which recomputes it. Empty where a specification cannot say it: registers with several
-    steps, or a floating format.
+    ``stored`` is what storing the initial state lost. What was only measured carries the label of
+    its basis; a saturation margin is left to the program, which recomputes it. Empty where a
+    specification cannot say it: registers with several steps, or a floating format.
     """
     written = own.state if own.semantics == "write_back" else own.increment or own.state
     if not _plain(written) or not isinstance(written, FixedPoint):
@@ -45,7 +46,7 @@ def execution_block(own: Arithmetic, run: Run, basis: Basis, depth: int) -> str:
         lines.append(f"  carry: {_carry(own)}")
     eta = run.field_error
     lines.append(f"  field_error: {_premise(eta, basis) if eta else 'exact'}")
-    lines.append("  initial_error: exact")
+    lines.append(f"  initial_error: {_premise(stored, basis) if stored else 'exact'}")
     lines.append(f"  overflow: {_overflow(own, run, written, basis)}")
     return "\n".join(lines) + "\n"
 
@@ -75,7 +76,9 @@ def _overflow(own: Arithmetic, run: Run, written: FixedPoint, basis: Basis) -> s
     if written.on_overflow == "saturate":
         return "saturate"
     low, high = run.extremes["state" if own.semantics == "write_back" else "increment"]
-    largest = max(abs(low), abs(high)) * written.steps[0][0]
+    step = written.steps[0][0]
+    # What is rounded may lie a cell beyond the largest code, so also in a run that never moves.
+    largest = max(abs(low), abs(high)) * step + rounding_cell(step, own.rounding)
     return f"{{kind: wrap, no_overflow: {_premise(largest, basis)}}}"
 
 

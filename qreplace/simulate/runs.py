@@ -37,7 +37,7 @@ from qreplace.simulate.predicted import (
 )
 from qreplace.simulate.premises import execution_block
 from qreplace.simulate.request import MAX_DEPTHS, ArithmeticRequest
-from qreplace.simulate.study import study_arithmetic, study_schedule, study_system
+from qreplace.simulate.study import has_accumulator, study_arithmetic, study_schedule, study_system
 
 MAX_WORK = 5_000_000
 """Steps times coordinates of all runs of one request."""
@@ -141,7 +141,14 @@ class ArithmeticResult:
         """Execution blocks for a specification, one a semantics, at its deepest row."""
         last = {row.semantics: row for row in self.rows if row.semantics != "ideal"}
         blocks = [
-            execution_block(row.arithmetic, row.run, row.basis, row.depth) for row in last.values()
+            execution_block(
+                row.arithmetic,
+                row.run,
+                row.basis,
+                row.depth,
+                stored_error(self.system, row.arithmetic),
+            )
+            for row in last.values()
         ]
         return "---\n".join(block for block in blocks if block)
 
@@ -243,7 +250,7 @@ def _radius(system: System, own: Arithmetic, run: Run, depth: int) -> Fraction |
     carry = cells[2] if own.semantics == "rounded_carry" else Fraction(0)
     if written is None or carry is None:
         return None
-    start = _stored_error(system, own)
+    start = stored_error(system, own)
     used = Cells(written, carry, run.field_error, start)
     return arithmetic_radius(own.semantics, constants_at(system, depth), used)
 
@@ -255,7 +262,7 @@ def _cell(own: Arithmetic, part: object) -> Fraction | None:
     return rounding_cell(max(step for row in part.steps for step in row), own.rounding)
 
 
-def _stored_error(system: System, own: Arithmetic) -> Fraction:
+def stored_error(system: System, own: Arithmetic) -> Fraction:
     """What storing the initial state may lose: nothing where it lies on its grid."""
     if own.semantics == "ideal" or not isinstance(own.state, FixedPoint):
         return Fraction(0)
@@ -292,5 +299,9 @@ def run_study(
         missed = distance(run.executed, target)
         rows.append(Row(depth, own, run, schedule, 1, False, radius, missed))
         origins.append(f"depth {depth:,}: {origin}")
-    notes = ("schedules: " + "; ".join(origins),)
-    return ArithmeticResult(title, tuple(rows), notes, system)
+    notes = ["schedules: " + "; ".join(origins)]
+    if has_accumulator(subject):
+        notes.append(
+            "the field is evaluated exactly: the accumulator that the study declares is not run"
+        )
+    return ArithmeticResult(title, tuple(rows), tuple(notes), system)

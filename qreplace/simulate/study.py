@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from qreplace.claims import Claim
-from qreplace.decision.plan import plan
+from qreplace.claims import Claim, claim_kind
+from qreplace.claims.relaxed_control import RelaxedControl, RelaxedControlClaim
+from qreplace.decision.plan import mixing_weights, plan
 from qreplace.decision.schedules import chairman_schedule
 from qreplace.errors import InputError
 from qreplace.premises import Absent
@@ -34,6 +35,7 @@ from qreplace.simulate.model import (
     Vector,
     grid,
 )
+from qreplace.simulate.switching_weights import Weights, control_weights, weights_of
 
 MAX_MATRIX = 256
 """State coordinates up to which a state matrix is simulated entry by entry."""
@@ -98,6 +100,16 @@ def study_arithmetic(subject: Subject, depth: int) -> Arithmetic:
     return _arithmetic(execution, depth)
 
 
+def has_accumulator(subject: Subject) -> bool:
+    """Whether the study declares the width that its fields are added up in (theory T4.11)."""
+    execution = subject.question.execution
+    return (
+        isinstance(execution, QuantizedExecution)
+        and isinstance(execution.overflow, Registers)
+        and execution.overflow.accumulator_bits is not None
+    )
+
+
 def _arithmetic(execution: QuantizedExecution, depth: int) -> Arithmetic:
     if any(
         own is not None and own.rounding == "floating" for own in (execution.grid, execution.carry)
@@ -153,6 +165,30 @@ def _limited(own: Grid, step: Fraction, mode: OnOverflow) -> FixedPoint:
         return grid(step)
     largest = int(own.limit / step)
     return grid(step, largest.bit_length() + 1, mode)
+
+
+def study_weights(
+    subject: Subject, claims: Sequence[Claim], depth: int, bits: int
+) -> tuple[Weights, str]:
+    """The relaxed control that a study's claims hold, averaged over ``depth`` cells (theory T3.3).
+
+    The control of the smallest upper end, else the mixing weights of an affine dual; in words where
+    they come from. Raises ``InputError`` where no claim holds one.
+    """
+    own = [claim for claim in claims if claim.code == bits]
+    atoms = subject.question.dictionary_for(bits).atom_count
+    held = [claim for claim in own if isinstance(claim, RelaxedControlClaim)]
+    for claim in sorted(held, key=lambda claim: claim.upper):
+        if isinstance(claim.control, RelaxedControl):
+            made = control_weights(claim.control, atoms, subject.question.horizon, depth)
+            return made, f"the control of its {claim_kind(claim)} claim, averaged over the steps"
+    mixed = mixing_weights(own, atoms)
+    if mixed is None:
+        raise InputError(
+            "the study's claims hold no relaxed control to switch",
+            remedy="Write a simulation request with the weights in it (docs/simulate.md).",
+        )
+    return weights_of([mixed], depth), "the mixing weights of its affine_lp claim"
 
 
 def study_schedule(

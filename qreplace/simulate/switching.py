@@ -201,12 +201,15 @@ class SwitchingResult:
 
     title: str
     found: tuple[Switching, ...]
+    origin: str = ""
+    """In words, where the weights come from, where a study's claims hold them."""
 
     def document(self) -> dict[str, Any]:
         """What ``--json`` prints."""
         return {
             "kind": "switching",
             "title": self.title,
+            "origin": self.origin,
             "rules": [own.document() for own in self.found],
         }
 
@@ -231,6 +234,8 @@ class SwitchingResult:
             "",
             *columns(header, cells),
         ]
+        if self.origin:
+            lines += ["", f"weights: {self.origin}"]
         for own in self.found:
             picks = " ".join(str(int(pick)) for pick in own.schedule[:40])
             more = " ..." if first.depth > 40 else ""

@@ -156,3 +156,24 @@ def test_unknown_simulations_are_not_found(make: Make, path: str) -> None:
     client = make(DONE)
     assert client.get(f"/v1/simulations/{path}").status_code == 404
     assert client.request("DELETE", f"/v1/simulations/{'0' * 64}").status_code == 404
+
+
+def test_the_real_worker_answers_what_the_command_line_does(tmp_path: Path) -> None:
+    client = Client(tmp_path / "store")
+    try:
+        response = post(client)
+        found = response.json()
+        for _ in range(400):
+            if found["state"] not in ("queued", "running"):
+                break
+            time.sleep(0.05)
+            found = client.get(found["href"]).json()
+        assert found["state"] == "done", found
+        from qreplace.simulate.outcome import run
+        from qreplace.simulate.request import request_from
+
+        assert found["result"] == run(request_from(SIMULATION_EXAMPLE, "example")).document
+        figure = next(href for href in found["files"] if href.endswith(".svg"))
+        assert client.get(figure).content.startswith(b"<?xml")
+    finally:
+        client.close()
