@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from qreplace.decision.routes import Condition, Route, Segment
+from qreplace.decision.routes import Route, Segment
 from qreplace.exact.rational import round_down, round_up
 from qreplace.radii.depth_function import DepthSum
-from qreplace.radii.radius import Radius
+from qreplace.radii.radius import Guard, Piece, Radius
 
 START_BITS = 128
 MAX_BITS = 4096
@@ -62,9 +62,9 @@ def proves(route: Route, spare: Fraction, first: int, last: int | None, *, stric
     for segment in route.segments:
         within = _within(segment.first, segment.last, first, last)
         if within is Answer.ALL:
-            conditions = _conditions(segment.conditions, first, last)
-            if conditions is not Answer.ALL:
-                return conditions
+            guarded = _guarded(segment.guards, first, last)
+            if guarded is not Answer.ALL:
+                return guarded
             return at_most(segment.sum, spare, first, last, strict=strict)
         mixed = mixed or within is Answer.MIXED
     return Answer.MIXED if mixed else Answer.NONE
@@ -80,10 +80,10 @@ def _within(low: int, high: int | None, first: int, last: int | None) -> Answer:
     return Answer.ALL if inside else Answer.MIXED
 
 
-def _conditions(conditions: Sequence[Condition], first: int, last: int | None) -> Answer:
+def _guarded(guards: Sequence[Guard], first: int, last: int | None) -> Answer:
     mixed = False
-    for condition in conditions:
-        answer = at_most(condition.sum, condition.limit, first, last, strict=condition.strict)
+    for guard in guards:
+        answer = at_most(guard.sum, guard.limit, first, last, strict=guard.strict)
         if answer is Answer.NONE:
             return answer
         mixed = mixed or answer is Answer.MIXED
@@ -166,7 +166,7 @@ def _upper(total: DepthSum, depth: int, high: int) -> Fraction:
 def _segment_at(route: Route, depth: int) -> Segment | None:
     for segment in route.segments:
         if segment.first <= depth and (segment.last is None or depth <= segment.last):
-            holds = _conditions(segment.conditions, depth, depth) is Answer.ALL
+            holds = _guarded(segment.guards, depth, depth) is Answer.ALL
             return segment if holds else None
     return None
 
@@ -175,7 +175,7 @@ def radius_at(radius: Radius, depth: int) -> Fraction | None:
     """A single radius at ``depth``, rounded up; ``None`` where it says nothing."""
     for piece in radius.pieces:
         if piece.first <= depth and (piece.last is None or depth <= piece.last):
-            if _unmet(radius, piece.sum, depth):
+            if _unmet(radius, piece, depth):
                 return None
             high = piece.sum.at(depth, START_BITS)[1]
             return None if high is None else outward(_upper(piece.sum, depth, high), up=True)
@@ -198,20 +198,14 @@ def reasons_at(route: Route, depth: int) -> list[str]:
                 found.append(f"{radius.name}: {gap.reason}")
         for piece in radius.pieces:
             if piece.first <= depth and (piece.last is None or depth <= piece.last):
-                found.extend(_unmet(radius, piece.sum, depth))
+                found.extend(_unmet(radius, piece, depth))
     return found
 
 
-def _unmet(radius: Radius, total: DepthSum, depth: int) -> list[str]:
+def _unmet(radius: Radius, piece: Piece, depth: int) -> list[str]:
     """The conditions of a radius that fail at ``depth``, in words."""
-    found = [
+    return [
         f"{radius.name}: {guard.reason}"
-        for guard in radius.guards
-        if at_most(guard.sum, guard.limit, depth, depth, strict=False) is not Answer.ALL
+        for guard in (*radius.guards, *piece.guards)
+        if at_most(guard.sum, guard.limit, depth, depth, strict=guard.strict) is not Answer.ALL
     ]
-    ceiling = radius.ceiling
-    if ceiling is not None and (
-        at_most(total, ceiling, depth, depth, strict=True) is not Answer.ALL
-    ):
-        found.append(f"{radius.name}: it reaches the saturation margin (T4.8)")
-    return found

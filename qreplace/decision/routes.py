@@ -28,17 +28,8 @@ from qreplace.radii.arithmetic import arithmetic_radii
 from qreplace.radii.constants import GrowthChoice, Sight, field_constants
 from qreplace.radii.depth_function import DepthSum, monomial
 from qreplace.radii.metadata import metadata_radius
-from qreplace.radii.radius import Premises, Radius, everywhere, unavailable
+from qreplace.radii.radius import Guard, Premises, Radius, everywhere, unavailable
 from qreplace.radii.synthesis import SynthesisRadii, synthesis_radii
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """``sum(D) <= limit`` (``<`` when strict), without which a segment says nothing."""
-
-    sum: DepthSum
-    limit: Fraction
-    strict: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +39,7 @@ class Segment:
     first: int
     last: int | None
     sum: DepthSum
-    conditions: tuple[Condition, ...]
+    guards: tuple[Guard, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +78,7 @@ class Route:
 
 
 def _with_radius(segment: Segment, radius: Radius) -> list[Segment]:
-    """The parts of a segment on which the radius has a piece, with its sum and its conditions."""
-    guards = [Condition(guard.sum, guard.limit, False) for guard in radius.guards]
+    """The parts of a segment on which the radius has a piece, with its sum and its guards."""
     parts = []
     for piece in radius.pieces:
         first = max(segment.first, piece.first)
@@ -96,10 +86,8 @@ def _with_radius(segment: Segment, radius: Radius) -> list[Segment]:
         last = min(ends, default=None)
         if last is not None and last < first:
             continue
-        conditions = [*segment.conditions, *guards]
-        if radius.ceiling is not None:
-            conditions.append(Condition(piece.sum, radius.ceiling, True))
-        parts.append(Segment(first, last, segment.sum + piece.sum, tuple(conditions)))
+        guards = (*segment.guards, *radius.guards, *piece.guards)
+        parts.append(Segment(first, last, segment.sum + piece.sum, guards))
     return parts
 
 

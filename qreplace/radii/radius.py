@@ -42,15 +42,6 @@ def larger(one: Constant | None, other: Constant | None) -> Constant | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """The radius on depths ``first..last`` (no end when ``last`` is None)."""
-
-    first: int
-    last: int | None
-    sum: DepthSum
-
-
-@dataclass(frozen=True, slots=True)
 class Gap:
     """Depths at which there is no radius, and why."""
 
@@ -61,20 +52,30 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition ``sum(D) <= limit`` without which the radius says nothing."""
+    """``sum(D) <= limit`` (``<`` when strict), without which a radius says nothing."""
 
     sum: DepthSum
     limit: Fraction
     reason: str
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The radius on depths ``first..last`` (no end when ``last`` is None), on its own guards."""
+
+    first: int
+    last: int | None
+    sum: DepthSum
+    guards: tuple[Guard, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Radius:
     """A certified-by-its-premises upper bound, as a function of depth.
 
-    ``ceiling``: the radius says nothing at depths where it is not strictly below this number
-    (theory T4.8). ``formula`` cites the theory digest. ``declared`` names the declared premises it
-    rests on; ``evidence`` is the weakest label among everything it uses.
+    ``guards`` are conditions of every piece. ``formula`` cites the theory digest. ``declared`` names
+    the declared premises it rests on; ``evidence`` is the weakest label among everything it uses.
     """
 
     name: str
@@ -84,7 +85,6 @@ class Radius:
     pieces: tuple[Piece, ...]
     gaps: tuple[Gap, ...] = ()
     guards: tuple[Guard, ...] = ()
-    ceiling: Fraction | None = None
 
 
 def unavailable(name: str, reason: str) -> Radius:
@@ -108,8 +108,8 @@ def everywhere(name: str, formula: str, total: DepthSum, used: Premises) -> Radi
 def on_depths(radius: Radius, ranges: Sequence[tuple[int, int]], reason: str) -> Radius:
     """The radius on the given depths only, which are in order and apart; gaps elsewhere."""
     pieces = [
-        Piece(max(first, piece.first), last if piece.last is None else min(last, piece.last),
-              piece.sum)
+        replace(piece, first=max(first, piece.first),
+                last=last if piece.last is None else min(last, piece.last))
         for first, last in ranges
         for piece in radius.pieces
         if max(first, piece.first) <= (last if piece.last is None else min(last, piece.last))

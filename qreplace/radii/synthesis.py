@@ -264,5 +264,7 @@ def on_growth(
     gaps = depths_before(first)
     if first > 1 and choice.first >= used.first:
         gaps = (Gap(1, first - 1, choice.before),)
-    pieces = (Piece(first, None, total),)
-    return Radius(name, formula, used.evidence, used.declared, pieces, gaps, used.guards, ceiling)
+    reaches = "it reaches the saturation margin (T4.8)"
+    own = () if ceiling is None else (Guard(total, ceiling, reaches, strict=True),)
+    pieces = (Piece(first, None, total, own),)
+    return Radius(name, formula, used.evidence, used.declared, pieces, gaps, used.guards)

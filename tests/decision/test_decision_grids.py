@@ -55,9 +55,14 @@ def radii(draw: st.DrawFn) -> Radius:
     guards = ()
     if draw(st.integers(0, 3)) == 0:
         guards = (Guard(draw(sums()), draw(small), "a guard"),)
-    ceiling = draw(small) if draw(st.integers(0, 3)) == 0 else None
+    if draw(st.integers(0, 3)) == 0:
+        limit = draw(small)
+        pieces = tuple(
+            replace(piece, guards=(Guard(piece.sum, limit, "a ceiling", strict=True),))
+            for piece in pieces
+        )
     label = Evidence.INTERVAL_CERTIFIED
-    return Radius("r", "f", label, ("p",), pieces, gaps, guards, ceiling)
+    return Radius("r", "f", label, ("p",), pieces, gaps, guards)
 
 
 @st.composite
@@ -109,8 +114,10 @@ def by_hand(route: Route, threshold: Threshold, depth: int) -> bool:
         value = exactly(pieces[0].sum, depth)
         if any(exactly(guard.sum, depth) > guard.limit for guard in radius.guards):
             return False
-        if radius.ceiling is not None and value >= radius.ceiling:
-            return False
+        for guard in pieces[0].guards:
+            own = exactly(guard.sum, depth)
+            if own > guard.limit or (guard.strict and own == guard.limit):
+                return False
         total += value
     if route.side == "upper":
         upper = route.end.value + total
@@ -185,8 +192,8 @@ def vanishes(route: Route, threshold: Threshold) -> bool:
     """Whether the route's limit leaves room on the impossible side."""
     limits = [radius.pieces[-1].sum.limit(200) for radius in route.radii]
     guards = [guard for radius in route.radii for guard in radius.guards]
-    ceilings = [radius for radius in route.radii if radius.ceiling is not None]
-    if None in limits or guards or ceilings or threshold.impossible is None:
+    guards += [guard for radius in route.radii for guard in radius.pieces[-1].guards]
+    if None in limits or guards or threshold.impossible is None:
         return False
     total = sum((Fraction(limit or 0, 1 << 200) for limit in limits), Fraction(0))
     return route.end.value - total > threshold.impossible + Fraction(1, 1000)
