@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from qreplace.decision.routes import Route, Segment
+from qreplace.decision.routes import Route
 from qreplace.exact.rational import round_down, round_up
 from qreplace.radii.depth_function import DepthSum
 from qreplace.radii.radius import Guard, Piece, Radius
@@ -163,7 +163,7 @@ def _upper(total: DepthSum, depth: int, high: int) -> Fraction:
     return Fraction(high, 1 << START_BITS) if exact is None else exact
 
 
-def _segment_at(route: Route, depth: int) -> Segment | None:
+def _segment_at(route: Route, depth: int) -> Piece | None:
     for segment in route.segments:
         if segment.first <= depth and (segment.last is None or depth <= segment.last):
             holds = _guarded(segment.guards, depth, depth) is Answer.ALL

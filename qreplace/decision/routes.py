@@ -21,25 +21,18 @@ from qreplace.question.model import (
     FullDomain,
     LiftedAffineSystem,
     NoRouting,
+    PrescribedRouting,
     Question,
+    StateDependentRouting,
 )
 from qreplace.question.subject import Subject
 from qreplace.radii.arithmetic import arithmetic_radii
 from qreplace.radii.constants import GrowthChoice, Sight, field_constants
-from qreplace.radii.depth_function import DepthSum, monomial
+from qreplace.radii.depth_function import monomial
 from qreplace.radii.metadata import metadata_radius
-from qreplace.radii.radius import Guard, Premises, Radius, everywhere, unavailable
+from qreplace.radii.radius import Piece, Premises, Radius, added, everywhere, unavailable
+from qreplace.radii.routing import RoutedSetting, lower_routing, oracle_routing, upper_routing
 from qreplace.radii.synthesis import SynthesisRadii, synthesis_radii
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """The sum of a route's radii on depths ``first..last`` (no end when ``last`` is None)."""
-
-    first: int
-    last: int | None
-    sum: DepthSum
-    guards: tuple[Guard, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,26 +62,9 @@ class Route:
         return not self.declared and self.evidence.certified
 
     @cached_property
-    def segments(self) -> tuple[Segment, ...]:
+    def segments(self) -> tuple[Piece, ...]:
         """Where the route says something, with what; empty when a radius is missing altogether."""
-        found = [Segment(self.end.depths.first, self.end.depths.last, DepthSum(()), ())]
-        for radius in self.radii:
-            found = [part for segment in found for part in _with_radius(segment, radius)]
-        return tuple(replace(segment, sum=segment.sum.merged()) for segment in found)
-
-
-def _with_radius(segment: Segment, radius: Radius) -> list[Segment]:
-    """The parts of a segment on which the radius has a piece, with its sum and its guards."""
-    parts = []
-    for piece in radius.pieces:
-        first = max(segment.first, piece.first)
-        ends = [last for last in (segment.last, piece.last) if last is not None]
-        last = min(ends, default=None)
-        if last is not None and last < first:
-            continue
-        guards = (*segment.guards, *radius.guards, *piece.guards)
-        parts.append(Segment(first, last, segment.sum + piece.sum, guards))
-    return parts
+        return added(self.radii, self.end.depths.first, self.end.depths.last)
 
 
 ZERO_END = End(
@@ -106,6 +82,9 @@ ZERO_END = End(
 )
 """An error is not negative."""
 
+ORACLE_END = replace(ZERO_END, side="upper", objective="path", kind="oracle")
+"""Stands where the routing radius is the whole error, from a declared error of the oracle run."""
+
 PROBE_END = replace(ZERO_END, quantity="relaxed_floor", side="upper", domain="witnesses", kind="")
 """Stands for an upper end that is not there, to see what else would be missing."""
 
@@ -118,6 +97,7 @@ class ChosenRadii:
     synthesis: SynthesisRadii
     metadata: Radius | None
     arithmetic: Radius | None
+    routed: RoutedSetting
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +108,6 @@ class Environment:
     """Checked ends, and the declared ones that the level admits."""
     chosen: tuple[ChosenRadii, ...]
     """Alternatives, one a tube and growth rate; each is valid by itself."""
-    routing: Radius | None
     covering: Radius | None
 
 
@@ -155,6 +134,7 @@ def environment(
                 synthesis=synthesis_radii(question, constants, choice, sight),
                 metadata=metadata_radius(question, choice, bits, sight),
                 arithmetic=arithmetic,
+                routed=RoutedSetting(question, constants, choice, sight),
             )
             # Nothing declared and nothing checked: no radius matters.
             for constants in (
@@ -163,7 +143,6 @@ def environment(
             for choice in constants.choices
             for arithmetic in arithmetic_radii(subject, constants, choice, bits, sight, registers)
         ),
-        routing=_routing(question),
         covering=_covering(question, sight),
     )
 
@@ -183,7 +162,16 @@ def routes(question: Question, env: Environment) -> list[Route]:
         make = upper_routes if end.side == "upper" else _lower_routes
         found.extend(make(question, env, end))
     found.append(Route("lower", ZERO_END, ()))
+    found.extend(_oracle_routes(env))
     return found
+
+
+def _oracle_routes(env: Environment) -> list[Route]:
+    """Upper routes from a declared error of the run that is given the target's route (T6.1)."""
+    radii = [oracle_routing(chosen.routed) for chosen in env.chosen]
+    return _distinct(
+        [Route("upper", ORACLE_END, (radius,)) for radius in radii if radius is not None]
+    )
 
 
 def upper_routes(question: Question, env: Environment, end: End) -> list[Route]:
@@ -202,12 +190,13 @@ def upper_routes(question: Question, env: Environment, end: End) -> list[Route]:
         tail.append(unavailable("synthesis", reason))
     found: list[Route] = []
     for chosen in env.chosen:
-        shared = _present([chosen.metadata, chosen.arithmetic, env.routing, *tail])
-        if end.quantity == "ideal_error":
-            found.append(Route("upper", end, shared))
-        else:
-            steps = [other.synthesis.relaxed_to_pure for other in env.chosen]
-            found.extend(Route("upper", end, (step, *shared)) for step in steps)
+        shared = _present([chosen.metadata, chosen.arithmetic, *tail])
+        steps: list[tuple[Radius, ...]] = [()]
+        if end.quantity != "ideal_error":
+            steps = [(other.synthesis.relaxed_to_pure,) for other in env.chosen]
+        for step in steps:
+            radii = upper_routing(chosen.routed, end.value, end.objective, (*step, *shared))
+            found.append(Route("upper", end, radii))
     return _distinct(found)
 
 
@@ -226,7 +215,7 @@ def _lower_routes(question: Question, env: Environment, end: End) -> list[Route]
     found: list[Route] = []
     for chosen in env.chosen:
         metadata = chosen.metadata if widened else None
-        shared = _present([metadata, chosen.arithmetic, env.routing, *scope])
+        shared = _present([metadata, chosen.arithmetic, lower_routing(chosen.routed), *scope])
         if end.quantity == "ideal_error":
             found.append(Route("lower", end, shared))
         else:
@@ -244,7 +233,7 @@ def _as_executed(question: Question, env: Environment) -> list[Radius | None]:
     coded = env.chosen[0].metadata
     if isinstance(question.metadata, CoveringMetadata):
         coded = unavailable("metadata", "the claim is about the dictionary before coding")
-    return [coded, env.routing]
+    return [coded, _unrouted(question)]
 
 
 def _distinct(found: list[Route]) -> list[Route]:
@@ -260,14 +249,13 @@ def _present(radii: Sequence[Radius | None]) -> tuple[Radius, ...]:
     return tuple(radius for radius in radii if radius is not None)
 
 
-def _routing(question: Question) -> Radius | None:
-    """No router, or no engine: routing is never ignored (design rule 4)."""
+def _unrouted(question: Question) -> Radius | None:
+    """A claim about executed runs is about runs without a router."""
     if isinstance(question.routing, NoRouting):
         return None
     if question.routing is None:
         return unavailable("routing", "the routing block is omitted")
-    kind = question.routing.kind.replace("_", "-")
-    return unavailable("routing", f"no engine for {kind} routing exists yet (theory T6)")
+    return unavailable("routing", "the claim is about runs without a router (theory T6)")
 
 
 def _covering(question: Question, sight: Sight) -> Radius | None:
@@ -275,6 +263,9 @@ def _covering(question: Question, sight: Sight) -> Radius | None:
     domain = question.domain
     if not isinstance(domain, FullDomain):
         return None
+    if isinstance(question.routing, (PrescribedRouting, StateDependentRouting)):
+        reason = "a routed map jumps between inputs, so witnesses say nothing of the rest (T6.6)"
+        return unavailable("covering", reason)
     if domain.covering is None:
         return unavailable(
             "covering", "a witness upper end needs a covering remainder 2 K_y eta (T7.12)"

@@ -172,7 +172,13 @@ class FrozenRouting:
 
 @dataclass(frozen=True, slots=True)
 class RouteEvent:
-    """T6: one event of the target route."""
+    """T6.1: one event of the target route, where two scores cross.
+
+    ``slope`` is nu_r, at least, of the target's gap within ``neighbourhood`` (half the width of
+    U_r, or more) of the event; ``jump`` is Delta_r, the most by which an atom changes there; the
+    implemented gap is off by at most ``gap_error`` plus ``gap_lipschitz`` times the state error;
+    scores less than ``isolation`` off let in no third expert.
+    """
 
     time: Premise
     slope: Premise
@@ -180,19 +186,32 @@ class RouteEvent:
     gap_error: Premise
     gap_lipschitz: Premise
     isolation: Premise
+    neighbourhood: Premise
+
+
+@dataclass(frozen=True, slots=True)
+class PrescribedEvent:
+    """A time at which every atom may jump, by at most ``jump``, whatever the state."""
+
+    time: Premise
+    jump: Premise
 
 
 @dataclass(frozen=True, slots=True)
 class PrescribedRouting:
-    """T6.5: event times known in advance."""
+    """T6.5: event times known in advance, the same for every input."""
 
     kind: Literal["prescribed"]
-    events: tuple[RouteEvent, ...]
+    events: tuple[PrescribedEvent, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StateDependentRouting:
-    """T6.1: events driven by the state."""
+    """T6.1: events driven by the state.
+
+    ``oracle_error`` bounds the path error of the run that is given the target's route; ``None``:
+    it is formed from a path's upper end and the other radii.
+    """
 
     kind: Literal["state_dependent"]
     events: tuple[RouteEvent, ...]

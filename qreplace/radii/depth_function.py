@@ -6,7 +6,7 @@ outward rounded; at moderate depth also its exact rational value. Coefficients a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -256,6 +256,14 @@ class DepthSum:
                 return None
             total += part
         return total
+
+    def scaled(self, factor: Fraction) -> DepthSum:
+        """The same function times a number that is not negative."""
+        if factor == 0:
+            return DepthSum(())
+        return DepthSum(
+            tuple(replace(term, coefficient=term.coefficient * factor) for term in self.terms)
+        )
 
     def __add__(self, other: DepthSum) -> DepthSum:
         return DepthSum(self.terms + other.terms)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from qreplace.premises import Evidence, weakest
-from qreplace.radii.depth_function import DepthSum
+from qreplace.radii.depth_function import ZERO, DepthSum
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class Piece:
 class Radius:
     """A certified-by-its-premises upper bound, as a function of depth.
 
-    ``guards`` are conditions of every piece. ``formula`` cites the theory digest. ``declared`` names
-    the declared premises it rests on; ``evidence`` is the weakest label among everything it uses.
+    ``guards`` are conditions of every piece. ``formula`` cites the theory digest. ``declared``
+    names the declared premises it rests on; ``evidence`` is the weakest label of all it uses.
     """
 
     name: str
@@ -103,6 +103,26 @@ def everywhere(name: str, formula: str, total: DepthSum, used: Premises) -> Radi
         depths_before(used.first),
         used.guards,
     )
+
+
+def added(radii: Sequence[Radius], first: int = 1, last: int | None = None) -> tuple[Piece, ...]:
+    """The sum of radii on ``first..last`` where all of them speak, on the guards of every one."""
+    found = [Piece(first, last, ZERO)]
+    for radius in radii:
+        found = [part for piece in found for part in _with_radius(piece, radius)]
+    return tuple(replace(piece, sum=piece.sum.merged()) for piece in found)
+
+
+def _with_radius(piece: Piece, radius: Radius) -> list[Piece]:
+    """The parts of a piece on which the radius has one too."""
+    parts = []
+    for other in radius.pieces:
+        first = max(piece.first, other.first)
+        last = min((end for end in (piece.last, other.last) if end is not None), default=None)
+        if last is None or first <= last:
+            guards = (*piece.guards, *radius.guards, *other.guards)
+            parts.append(Piece(first, last, piece.sum + other.sum, guards))
+    return parts
 
 
 def on_depths(radius: Radius, ranges: Sequence[tuple[int, int]], reason: str) -> Radius:

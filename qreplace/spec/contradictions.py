@@ -19,7 +19,12 @@ from qreplace.spec.blocks.execution import (
 from qreplace.spec.blocks.floor import DeclaredFloorSpec
 from qreplace.spec.blocks.objective import FullDomainSpec, NormSpec
 from qreplace.spec.blocks.piecewise import PiecewiseSystemSpec
-from qreplace.spec.blocks.routing import PrescribedSpec, StateDependentSpec
+from qreplace.spec.blocks.routing import (
+    PrescribedEventSpec,
+    PrescribedSpec,
+    RouteEventSpec,
+    StateDependentSpec,
+)
 from qreplace.spec.checks import Check, Findings, contradiction
 from qreplace.spec.depths import grid_findings
 from qreplace.spec.dynamics import DYNAMICS_CHECKS
@@ -261,7 +266,8 @@ def _no_overflow(spec: Spec) -> Findings:
 def _event_times(spec: Spec) -> Findings:
     if not isinstance(spec.routing, (PrescribedSpec, StateDependentSpec)):
         return
-    for index, event in enumerate(spec.routing.events):
+    events: tuple[RouteEventSpec | PrescribedEventSpec, ...] = spec.routing.events
+    for index, event in enumerate(events):
         if event.time.value[0] < 0 or event.time.value[1] > spec.horizon.value:
             yield contradiction(
                 ("routing", "events", index, "time"),

@@ -27,7 +27,7 @@ EXPECTED = {
     "wrapping-accumulator.yaml": "certified_feasible",
     "matrix-matching.yaml": "certified_feasible",
     "declared-transformer.yaml": "conditionally_feasible",
-    "declared-moe.yaml": "unresolved",
+    "declared-moe.yaml": "conditionally_feasible",
 }
 
 
@@ -79,9 +79,14 @@ def test_declared_transformer_names_what_is_only_declared() -> None:
     assert {"floor_upper", "field_bound", "state_lipschitz"} <= set(study.decision["declared"])
 
 
-def test_declared_moe_says_that_its_engine_is_missing() -> None:
-    study = qreplace.decide(EXAMPLES / "declared-moe.yaml")
-    assert any("state-dependent routing" in reason for reason in study.decision["reasons"])
+def test_declared_moe_has_a_twin_that_is_open(tmp_path: Path) -> None:
+    text = (EXAMPLES / "declared-moe.yaml").read_text("utf-8")
+    stiff = text.replace("gap_lipschitz: {value: 0.5,", "gap_lipschitz: {value: 8,", 1)
+    assert stiff != text
+    (tmp_path / "twin.yaml").write_text(stiff, "utf-8")
+    study = qreplace.decide(tmp_path / "twin.yaml")
+    assert study.verdict == "unresolved"
+    assert "the loop gain chi is" in " ".join(study.decision["reasons"])
 
 
 @pytest.mark.parametrize("script", ["make_affine_128.py", "minilm-attention-output/write_specs.py"])

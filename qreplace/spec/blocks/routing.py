@@ -30,7 +30,7 @@ class FrozenSpec(Block):
 
 
 class RouteEventSpec(Block):
-    """One event of the target route: when, how steeply it is crossed, and what jumps."""
+    """One event of the target route: when, how steeply and how far about it, and what jumps."""
 
     time: Time
     slope: ScoreSlope
@@ -38,6 +38,14 @@ class RouteEventSpec(Block):
     gap_error: Score
     gap_lipschitz: ScorePerNorm
     isolation: Score
+    neighbourhood: Time
+
+
+class PrescribedEventSpec(Block):
+    """A time at which every atom may jump, whatever the state."""
+
+    time: Time
+    jump: NormRate
 
 
 _Events = Annotated[tuple[RouteEventSpec, ...], Field(min_length=1, max_length=MAX_EVENTS)]
@@ -47,7 +55,7 @@ class PrescribedSpec(Block):
     """T6.5: event times known in advance."""
 
     kind: Literal["prescribed"]
-    events: _Events
+    events: Annotated[tuple[PrescribedEventSpec, ...], Field(min_length=1, max_length=MAX_EVENTS)]
     norm: NormSpec | None = None
 
 

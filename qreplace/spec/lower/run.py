@@ -81,6 +81,7 @@ def _event(spec: r.RouteEventSpec, path: str, context: Lowering) -> q.RouteEvent
         gap_error=context.premise(spec.gap_error, f"{path}.gap_error"),
         gap_lipschitz=context.premise(spec.gap_lipschitz, f"{path}.gap_lipschitz"),
         isolation=context.premise(spec.isolation, f"{path}.isolation"),
+        neighbourhood=context.premise(spec.neighbourhood, f"{path}.neighbourhood"),
     )
 
 
@@ -98,14 +99,24 @@ def routing(spec: r.RoutingSpec | None, context: Lowering) -> q.Routing | None:
                 score_error=context.optional(spec.score_error, "routing.score_error"),
                 score_lipschitz=context.optional(spec.score_lipschitz, "routing.score_lipschitz"),
             )
-    events = tuple(
-        _event(event, f"routing.events.{index}", context) for index, event in enumerate(spec.events)
-    )
-    if isinstance(spec, r.PrescribedSpec):
-        return q.PrescribedRouting("prescribed", events)
+        case r.PrescribedSpec():
+            events = ((f"routing.events.{index}", event) for index, event in enumerate(spec.events))
+            return q.PrescribedRouting(
+                kind="prescribed",
+                events=tuple(
+                    q.PrescribedEvent(
+                        time=context.premise(event.time, f"{path}.time"),
+                        jump=context.premise(event.jump, f"{path}.jump"),
+                    )
+                    for path, event in events
+                ),
+            )
     return q.StateDependentRouting(
         kind="state_dependent",
-        events=events,
+        events=tuple(
+            _event(event, f"routing.events.{index}", context)
+            for index, event in enumerate(spec.events)
+        ),
         score_error=context.optional(spec.score_error, "routing.score_error"),
         score_lipschitz=context.optional(spec.score_lipschitz, "routing.score_lipschitz"),
         outer_isolation=context.optional(spec.outer_isolation, "routing.outer_isolation"),
