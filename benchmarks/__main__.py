@@ -17,6 +17,8 @@ NAMES = (
     "piecewise_boxes",
     "schedule_minimum",
     "switching_rules",
+    "lattice_grid",
+    "error_feedback_steps",
 )
 
 

@@ -22,6 +22,7 @@ from qreplace.decision.rows import Row, frontier, interval, interval_document, r
 from qreplace.decision.search import Candidate, Search
 from qreplace.decision.words import (
     asked,
+    beyond_reason,
     feasible_reason,
     impossible_reason,
     not_shown,
@@ -44,9 +45,11 @@ class _Outcome:
     level: Level | None
     best: Candidate | None = None
     from_depth: int | None = None
-    """For an impossible verdict: every depth from here on, if that was shown too."""
+    """Every depth from here on is impossible, if shown; certified, beside a feasible candidate."""
     support: tuple[Route, ...] = ()
     """The routes that the verdict rests on."""
+    beyond: tuple[Route, ...] = ()
+    """Beside a feasible candidate: the routes that exclude every depth from ``from_depth`` on."""
 
 
 def decide(subject: Subject, claims: Sequence[Claim], bounds: Sequence[Checked]) -> dict[str, Any]:
@@ -70,7 +73,11 @@ def _outcome(search: Search) -> _Outcome:
         best = search.cheapest_feasible(level)
         if best is not None:
             verdict = named(level, feasible=True)
-            return _Outcome(verdict, level, best, support=_feasible_support(search, best, level))
+            support = _feasible_support(search, best, level)
+            beyond = search.impossible_from(CERTIFIED)
+            if beyond is None:
+                return _Outcome(verdict, level, best, support=support)
+            return _Outcome(verdict, level, best, beyond[0], support, tuple(beyond[1]))
         everywhere = search.impossible_everywhere(level)
         if everywhere is None and not level.certified:
             continue
@@ -318,6 +325,10 @@ def _reasons(
     ]
     if outcome.best is not None and outcome.level is not None:
         found.append(feasible_reason(search, outcome.best, outcome.level))
+        if outcome.from_depth is not None:
+            found.append(
+                f"more depth loses it: {beyond_reason(outcome.from_depth, outcome.beyond)}"
+            )
     elif outcome.level is not None:
         found.append(impossible_reason(outcome.verdict, outcome.from_depth, outcome.support))
         found.extend(_shallow_exceptions(outcome, reported))

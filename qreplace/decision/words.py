@@ -183,6 +183,11 @@ def feasible_reason(search: Search, best: Candidate, level: Level) -> str:
     )
 
 
+def beyond_reason(start: int, support: Sequence[Route]) -> str:
+    """Beside a depth that works: the depths from which on none does."""
+    return impossible_reason(Verdict.CERTIFIED_ASYMPTOTICALLY_IMPOSSIBLE, start, support)
+
+
 def impossible_reason(verdict: Verdict, start: int | None, support: Sequence[Route]) -> str:
     """At which depths the tolerance is exceeded, and what shows it."""
     if start is None:

@@ -27,6 +27,8 @@ EXPECTED = {
     "wrapping-accumulator.yaml": "certified_feasible",
     "matrix-matching.yaml": "certified_feasible",
     "declared-transformer.yaml": "conditionally_feasible",
+    "int8-write-back.yaml": "certified_feasible",
+    "int8-error-feedback.yaml": "certified_feasible",
     "declared-moe.yaml": "conditionally_feasible",
 }
 
