@@ -25,7 +25,7 @@ from qreplace.question.code_lattice import (
     ranges_at,
 )
 from qreplace.question.dynamics import AffineProblem
-from qreplace.question.model import DepthRange, QuantizedExecution, Registers
+from qreplace.question.model import DepthRange, QuantizedExecution, Registers, Unbounded
 from qreplace.question.subject import Subject
 
 MAX_CLAIMS = 64
@@ -33,6 +33,8 @@ MAX_DEPTHS = 8192
 """Depths that are looked at one by one."""
 MAX_SEARCH = 20_000_000
 """What is followed for all claims of a study, in about microseconds of one core."""
+CARRY_SEARCH = MAX_SEARCH // 20
+"""The same where no register is declared, and a claim can only spare the carry its rounding."""
 MAX_ENUMERATION = 1_000_000
 """What is followed of it code by code at one depth: more codes than that rarely end."""
 
@@ -96,6 +98,8 @@ class _Maker:
         self.reads = problem.rate != 0 or problem.matrix is not None
         self.reason = ""
         self.spent = 0
+        unlimited = isinstance(execution.overflow, Unbounded)
+        self.most = CARRY_SEARCH if unlimited else MAX_SEARCH
 
     def constant(self, grid: Sequence[DepthRange]) -> Iterator[_Run]:
         """Codes that only grow with depth: the largest depth that fits covers all before it."""
@@ -123,7 +127,7 @@ class _Maker:
             if joined is None and run is not None:
                 yield run
             run = joined or own
-            if self.spent > MAX_SEARCH:
+            if self.spent > self.most:
                 break
         if run is not None:
             yield run
@@ -135,7 +139,7 @@ class _Maker:
         methods: tuple[Method, ...] = ("intervals", "enumeration")
         for method in methods:
             most = MAX_WORK if method == "intervals" else MAX_ENUMERATION
-            work = Work(min(most, max(0, MAX_SEARCH - self.spent)))
+            work = Work(min(most, max(0, self.most - self.spent)))
             try:
                 found = ranges_at(self.execution, self.problem, depth, method, work, declared)
             except InputError as error:
