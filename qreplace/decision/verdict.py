@@ -74,10 +74,10 @@ def _outcome(search: Search) -> _Outcome:
         if best is not None:
             verdict = named(level, feasible=True)
             support = _feasible_support(search, best, level)
-            beyond = search.impossible_from(CERTIFIED)
-            if beyond is None:
+            later = search.impossible_from(CERTIFIED)
+            if later is None:
                 return _Outcome(verdict, level, best, support=support)
-            return _Outcome(verdict, level, best, beyond[0], support, tuple(beyond[1]))
+            return _Outcome(verdict, level, best, later[0], support, tuple(later[1]))
         everywhere = search.impossible_everywhere(level)
         if everywhere is None and not level.certified:
             continue
