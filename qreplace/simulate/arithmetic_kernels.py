@@ -10,9 +10,9 @@ from numba import njit  # type: ignore[import-untyped, unused-ignore]
 from qreplace.simulate.draws_kernels import draw, high_word
 from qreplace.simulate.fields import CHANNELS_OF_ACTIVATION, CHANNELS_OF_CARRY
 from qreplace.simulate.integers import ROOM, Lattice
+from qreplace.simulate.rounding_kernels import STOCHASTIC, quotient
 
 WRITE_BACK, INCREMENT, ROUNDED_CARRY = 1, 2, 4
-NEAREST_EVEN, NEAREST_AWAY, TOWARD_ZERO, FLOOR, STOCHASTIC = 0, 1, 2, 3, 4
 STATE, TAKEN, CARRY, HIDDEN = 0, 1, 2, 3
 DETECT, SATURATE = 0, 1
 FINE, TOO_LARGE, OVERFLOW = 0, 1, 2
@@ -75,20 +75,14 @@ def run_codes(
 @njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
 def round_code(p: Any, m: Any, rounding: int, seed: Any, step: int, channel: int) -> Any:
     """``round_quotient``; a draw is made only where one is needed."""
+    if rounding != STOCHASTIC:
+        return quotient(p, m, rounding)
     below = p // m
     rest = p - below * m
-    if rest == 0 or rounding == FLOOR:
+    if rest == 0:
         return below
-    if rounding == TOWARD_ZERO:
-        return below + (1 if p < 0 else 0)
-    if rounding == STOCHASTIC:
-        share = high_word(draw(seed, np.uint64(step), np.uint64(channel)), np.uint64(m))
-        return below + (1 if share < np.uint64(rest) else 0)
-    if 2 * rest != m:
-        return below + (1 if 2 * rest > m else 0)
-    if rounding == NEAREST_EVEN:
-        return below + (below & 1)
-    return below + (1 if p > 0 else 0)
+    share = high_word(draw(seed, np.uint64(step), np.uint64(channel)), np.uint64(m))
+    return below + (1 if share < np.uint64(rest) else 0)
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]

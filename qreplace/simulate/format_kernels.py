@@ -16,8 +16,8 @@ from qreplace.exact.float_formats import FloatFormat
 from qreplace.exact.rounding import ROUNDINGS, Rounding
 from qreplace.simulate.draws import MASK
 from qreplace.simulate.draws_kernels import draw
+from qreplace.simulate.rounding_kernels import FLOOR, NEAREST_AWAY, STOCHASTIC, TOWARD_ZERO
 
-NEAREST_EVEN, NEAREST_AWAY, TOWARD_ZERO, FLOOR, STOCHASTIC = 0, 1, 2, 3, 4
 OVERFLOWS = {"infinity": math.inf, "nan": math.nan}
 _ONE = np.uint64(1)
 

@@ -9,11 +9,11 @@ from numba import njit  # type: ignore[import-untyped, unused-ignore]
 
 from qreplace.simulate.draws_kernels import draw
 from qreplace.simulate.model import ROUNDINGS, Rounding
+from qreplace.simulate.rounding_kernels import quotient
 
 if TYPE_CHECKING:
     from qreplace.simulate.lattice import Bounds, Tally, TrialShape
 
-NEAREST_EVEN, NEAREST_AWAY, TOWARD_ZERO, FLOOR = 0, 1, 2, 3
 RESIDUAL, PRE_ROUND, INCREMENT, STATE, WIDTHS, CONSERVATION, RECOVERY = range(7)
 """The order of ``lattice.CHECKS``."""
 
@@ -90,21 +90,6 @@ class _Meter:
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _quotient(p: Any, m: Any, rounding: int) -> Any:
-    below = p // m
-    rest = p - below * m
-    if rest == 0 or rounding == FLOOR:
-        return below
-    if rounding == TOWARD_ZERO:
-        return below + (1 if p < 0 else 0)
-    if 2 * rest != m:
-        return below + (1 if 2 * rest > m else 0)
-    if rounding == NEAREST_EVEN:
-        return below + (below & 1)
-    return below + (1 if p > 0 else 0)
-
-
-@njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _fits(code: Any, bits: Any) -> Any:
     high = (np.int64(1) << (bits - 1)) - 1
     return -high - 1 <= code <= high
@@ -129,7 +114,7 @@ def _walk(
     middle = limit + ratio
     quotients = np.empty(2 * middle + 1, dtype=np.int64)
     for p in range(-middle, middle + 1):
-        quotients[p + middle] = _quotient(p, ratio, rounding)
+        quotients[p + middle] = quotient(p, ratio, rounding)
     first = given[0] if one else -limit
     last = first if one else limit
     codes[0] = first - 1
@@ -142,7 +127,7 @@ def _walk(
                 break
             continue
         p = codes[level] + r[level]
-        q = quotients[p + middle] if abs(p) <= middle else _quotient(p, ratio, rounding)
+        q = quotients[p + middle] if abs(p) <= middle else quotient(p, ratio, rounding)
         state = z[level] + q
         residual = p - ratio * q
         added = total[level] + codes[level]
