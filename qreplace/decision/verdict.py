@@ -34,11 +34,11 @@ from qreplace.premises import Evidence, weakest
 from qreplace.question.model import DepthRange, Question
 from qreplace.question.subject import Subject
 
-__all__ = ["Verdict", "decide"]
+__all__ = ["Outcome", "Verdict", "decide", "outcome_of", "resolve"]
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class Outcome:
     """A verdict with the level it was reached at."""
 
     verdict: Verdict
@@ -59,15 +59,24 @@ def decide(subject: Subject, claims: Sequence[Claim], bounds: Sequence[Checked])
     ``Contradiction`` when checked bounds exclude each other.
     """
     search = Search(subject, bounds)
-    outcome = _outcome(search)
+    outcome = outcome_of(search)
     withheld = _withheld_certificates(subject.question, claims)
     return _document(search, outcome, claims, bounds, withheld)
+
+
+def resolve(subject: Subject, bounds: Sequence[Checked]) -> tuple[Verdict, int | None]:
+    """The verdict alone, with the depth of the chosen candidate if there is one.
+
+    It does not look at required certificates (theory T11.3).
+    """
+    outcome = outcome_of(Search(subject, bounds))
+    return outcome.verdict, None if outcome.best is None else outcome.best.depth
 
 
 # --- the outcome ----------------------------------------------------------------------------------
 
 
-def _outcome(search: Search) -> _Outcome:
+def outcome_of(search: Search) -> Outcome:
     """Levels from the strongest; at each: feasible, then impossible, then asymptotically so."""
     for level in search.live_levels:
         best = search.cheapest_feasible(level)
@@ -76,8 +85,8 @@ def _outcome(search: Search) -> _Outcome:
             support = _feasible_support(search, best, level)
             later = search.impossible_from(CERTIFIED)
             if later is None:
-                return _Outcome(verdict, level, best, support=support)
-            return _Outcome(verdict, level, best, later[0], support, tuple(later[1]))
+                return Outcome(verdict, level, best, support=support)
+            return Outcome(verdict, level, best, later[0], support, tuple(later[1]))
         everywhere = search.impossible_everywhere(level)
         if everywhere is None and not level.certified:
             continue
@@ -89,8 +98,8 @@ def _outcome(search: Search) -> _Outcome:
         else:
             continue
         first, beyond = start if start is not None else (None, [])
-        return _Outcome(verdict, level, None, first, (*(everywhere or ()), *beyond))
-    return _Outcome(Verdict.UNRESOLVED, None)
+        return Outcome(verdict, level, None, first, (*(everywhere or ()), *beyond))
+    return Outcome(Verdict.UNRESOLVED, None)
 
 
 def _feasible_support(search: Search, best: Candidate, level: Level) -> tuple[Route, ...]:
@@ -123,7 +132,7 @@ def _withheld_certificates(question: Question, claims: Sequence[Claim]) -> list[
 
 def _document(
     search: Search,
-    outcome: _Outcome,
+    outcome: Outcome,
     claims: Sequence[Claim],
     bounds: Sequence[Checked],
     withheld: list[str],
@@ -169,7 +178,7 @@ def _document(
     }
 
 
-def _evidence(search: Search, outcome: _Outcome) -> tuple[Evidence, list[str]]:
+def _evidence(search: Search, outcome: Outcome) -> tuple[Evidence, list[str]]:
     """The weakest label used and the declared premises used; all declared ones when unresolved."""
     names = set(search.objective_premises)
     if outcome.level is None:
@@ -195,7 +204,7 @@ def _bracket_document(lower: End | None, upper: End | None) -> dict[str, Any] | 
     }
 
 
-def _minimal(search: Search, outcome: _Outcome) -> bool:
+def _minimal(search: Search, outcome: Outcome) -> bool:
     """Every smaller depth certified impossible, at every budget."""
     if outcome.best is None or outcome.best.depth == 1:
         return outcome.best is not None
@@ -203,7 +212,7 @@ def _minimal(search: Search, outcome: _Outcome) -> bool:
     return search.impossible_everywhere(CERTIFIED, below) is not None
 
 
-def _best(search: Search, outcome: _Outcome) -> dict[str, Any] | None:
+def _best(search: Search, outcome: Outcome) -> dict[str, Any] | None:
     if outcome.best is None or outcome.level is None:
         return None
     depth, bits = outcome.best.depth, outcome.best.bits
@@ -216,7 +225,7 @@ def _best(search: Search, outcome: _Outcome) -> dict[str, Any] | None:
     }
 
 
-def _plan(search: Search, outcome: _Outcome, claims: Sequence[Claim]) -> dict[str, Any] | None:
+def _plan(search: Search, outcome: Outcome, claims: Sequence[Claim]) -> dict[str, Any] | None:
     """What to run at the chosen candidate; the rounding loss is that of the level reached."""
     if outcome.best is None or outcome.level is None:
         return None
@@ -317,7 +326,7 @@ def _weakest_text(
 
 
 def _reasons(
-    search: Search, outcome: _Outcome, withheld: list[str], reported: Sequence[Row]
+    search: Search, outcome: Outcome, withheld: list[str], reported: Sequence[Row]
 ) -> list[str]:
     found = [
         f"required certificate {name} is absent or unchecked, so nothing is certified"
@@ -339,7 +348,7 @@ def _reasons(
     return found
 
 
-def _shallow_exceptions(outcome: _Outcome, reported: Sequence[Row]) -> list[str]:
+def _shallow_exceptions(outcome: Outcome, reported: Sequence[Row]) -> list[str]:
     """Beside "no large depth": the searched depths that are not excluded, or that even work."""
     if outcome.verdict is not Verdict.CERTIFIED_ASYMPTOTICALLY_IMPOSSIBLE:
         return []

@@ -18,6 +18,8 @@ from qreplace.check.bounds import Checked
 from qreplace.check.registry import check_claim
 from qreplace.claims import Claim, claim_bytes, read_claim
 from qreplace.claims.bundle import write_bundle
+from qreplace.decision.questions import five_questions
+from qreplace.decision.what_if import what_if
 from qreplace.errors import Rejected
 from qreplace.exact.document import canonical_bytes, sha256_hex
 from qreplace.exact.rational import format_rational
@@ -43,6 +45,8 @@ class Study:
     bundle: bytes
     attempts: tuple[Attempt, ...] = ()
     """What was tried to bracket the floor; not part of the bundle: it tells of the clock."""
+    bounds: tuple[Checked, ...] = ()
+    """What the checkers returned for the claims."""
 
     @property
     def id(self) -> str:
@@ -84,6 +88,7 @@ class Study:
     def report_context(self) -> ReportContext:
         """What the reports need beside ``document()``."""
         labels = self.spec.labels
+        subject = Subject(self.spec.question, self.spec.arrays)
         return ReportContext(
             title=labels.title,
             question=self.spec.question,
@@ -92,6 +97,8 @@ class Study:
             claims=self.claims,
             arrays=self.spec.arrays,
             attempts=self.attempts,
+            questions=five_questions(subject, self.bounds),
+            changes=what_if(subject, self.bounds),
         )
 
     def _labelled_plan(self, plan: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +130,7 @@ def decide(
     checked = certify(loaded, subject, progress=progress, ceiling=ceiling)
     verdict = verdict_document(subject, checked.claims, checked.bounds)
     bundle = _bundle(loaded, checked.claims, verdict)
-    return Study(loaded, verdict, checked.claims, bundle, checked.attempts)
+    return Study(loaded, verdict, checked.claims, bundle, checked.attempts, checked.bounds)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from qreplace.claims import Claim
+    from qreplace.decision.questions import Answer
+    from qreplace.decision.what_if import Change
     from qreplace.question.model import Question
     from qreplace.spec.lower import Labels
 
@@ -49,3 +51,7 @@ class ReportContext:
     """The question's side arrays by digest, for figures."""
     attempts: Sequence[Attempt] = ()
     """What was tried to bracket the floor."""
+    questions: Sequence[Answer] = ()
+    """The five questions of QR 11, answered; may be left out."""
+    changes: Sequence[Change] = ()
+    """What would decide an unresolved study, one change at a time; may be left out."""

@@ -17,6 +17,7 @@ from qreplace.report.ledger import LedgerRow, ledger_rows
 from qreplace.report.obstruction import Obstruction, obstruction
 from qreplace.report.premises import DeclaredPremise, declared_premise
 from qreplace.report.references import Reference, references
+from qreplace.report.resolution import ChangeRow, QuestionRow, change_rows, question_rows
 from qreplace.report.summary import Candidate, candidate
 from qreplace.report.text import one_line, sentence
 from qreplace.report.words import CLAIMS, VERDICTS, VerdictWords, in_words
@@ -106,6 +107,8 @@ class Details:
     ledger: tuple[LedgerRow, ...]
     """What a bracket on a net of inputs loses, step by step; mostly empty."""
     attempts: tuple[AttemptRow, ...]
+    questions: tuple[QuestionRow, ...]
+    changes: tuple[ChangeRow, ...]
     references: tuple[Reference, ...]
     notes: str
     target: str
@@ -129,6 +132,8 @@ def detail(document: Mapping[str, Any], context: ReportContext) -> Details:
         claim_count=len(document["claims"]),
         ledger=ledger_rows(context),
         attempts=attempt_rows(context.attempts),
+        questions=question_rows(context),
+        changes=change_rows(context),
         references=references(document, context.claims, context.attempts),
         notes=one_line(labels.notes),
         target=one_line(labels.target),

@@ -12,6 +12,7 @@ from qreplace.report.attempts import attempt_rows
 from qreplace.report.context import ReportContext
 from qreplace.report.decimals import at_least
 from qreplace.report.premises import declared_premise, premise_words
+from qreplace.report.resolution import change_rows, question_rows
 from qreplace.report.summary import (
     Summary,
     asked_text,
@@ -21,7 +22,7 @@ from qreplace.report.summary import (
     summarise,
     threshold_text,
 )
-from qreplace.report.text import counted, listed, one_line, sentence
+from qreplace.report.text import capitalised, counted, listed, one_line, sentence
 from qreplace.report.words import CLAIMS, OBJECTIVES, VERDICTS, in_words
 
 WIDTH = 88
@@ -34,9 +35,10 @@ def explain(document: dict[str, Any], context: ReportContext) -> str:
         ("Question", [_question(summary, context)]),
         ("Answer", [_answer(summary)]),
         ("Reason", list(summary.why)),
+        ("Five questions, in order", _five(context)),
         ("What it rests on", _grounds(document, summary, context)),
         ("What was tried", _attempts(context)),
-        ("What would change it", _changes(document, summary)),
+        ("What would change it", [*_changes(document, summary), *_deciding(context)]),
         ("What is not shown", list(summary.not_shown)),
         ("How to check it", [_check(summary)]),
     ]
@@ -89,6 +91,13 @@ def _grounds(document: Mapping[str, Any], summary: Summary, context: ReportConte
     return found
 
 
+def _five(context: ReportContext) -> list[str]:
+    return [
+        f"{row.name}: {row.standing}. {row.text}{f' ({row.label})' if row.label else ''}."
+        for row in question_rows(context)
+    ]
+
+
 def _attempts(context: ReportContext) -> list[str]:
     """Every attempt in a sentence, when reports have a table of them."""
     found = []
@@ -130,6 +139,14 @@ def _changes(document: Mapping[str, Any], summary: Summary) -> list[str]:
     if words.tone == "open":
         found.append("What is named as missing above, or a search that reaches further.")
     return found
+
+
+def _deciding(context: ReportContext) -> list[str]:
+    """The changes that were found to decide an open study."""
+    return [
+        f"{capitalised(row.what)} {row.needed} instead of {row.now}: {row.then}."
+        for row in change_rows(context)
+    ]
 
 
 def _missed(document: Mapping[str, Any]) -> Fraction:

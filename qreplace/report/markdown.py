@@ -41,6 +41,8 @@ def markdown_bytes(summary: Summary, details: Details) -> bytes:
     """The whole report as Markdown."""
     parts = [
         _first_screen(summary),
+        _questions(details),
+        _changes(details),
         _depths(summary, details),
         _radii(details),
         _premises(details),
@@ -70,6 +72,25 @@ def _first_screen(summary: Summary) -> str:
     answer = f"**{escaped(summary.answer)}** ({summary.standing})"
     lines = "\n".join(f"- {label}: {escaped(text)}" for label, text in facts)
     return f"{head}\n\n{answer}\n\n{lines}"
+
+
+def _questions(details: Details) -> str:
+    if not details.questions:
+        return ""
+    rows = [
+        [f"{row.name}: {row.asked}", row.standing, row.text, row.label] for row in details.questions
+    ]
+    table = _table(["question", "answer", "number", "label"], rows)
+    return f"## Five questions, in order\n\n{table}"
+
+
+def _changes(details: Details) -> str:
+    if not details.changes:
+        return ""
+    rows = [[row.what, row.now, row.needed, row.then] for row in details.changes]
+    table = _table(["what", "now", "would have to be", "then"], rows)
+    text = "One change at a time, each decided anew with everything else as it is."
+    return f"## What would decide it\n\n{text}\n\n{table}"
 
 
 def _depths(summary: Summary, details: Details) -> str:

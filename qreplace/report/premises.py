@@ -46,6 +46,28 @@ _NAMES: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """Words and places in the question of every name that a verdict can list as declared."""
 
+_PLACES = {
+    "objective.tolerance": "tolerance",
+    "execution.grid.step": "step of the grid",
+    "search.depths": "largest searched depth",
+}
+
+_ROUTING = {
+    "margin": "score margin on the whole path",
+    "score_error": "score error",
+    "score_lipschitz": "state sensitivity of the scores",
+    "outer_isolation": "isolation radius away from events",
+    "oracle_error": "path error of the oracle run",
+    "time": "time",
+    "slope": "slope of the gap",
+    "jump": "jump of the field",
+    "gap_error": "error of the gap",
+    "gap_lipschitz": "state sensitivity of the gap",
+    "isolation": "isolation radius",
+    "neighbourhood": "neighbourhood",
+}
+"""A router's premises are named by their place, ``routing.events.0.slope``."""
+
 
 @dataclass(frozen=True, slots=True)
 class DeclaredPremise:
@@ -65,12 +87,24 @@ def premise_words(name: str) -> str:
     """The premise's name in words."""
     if name.startswith(CERTIFICATE):
         return f"required certificate {one_line(name.removeprefix(CERTIFICATE), 64)}"
+    if name.startswith("routing."):
+        *place, last = name.split(".")
+        words = _ROUTING.get(last, in_words(one_line(last, 64)))
+        return f"{words} at event {place[-1]}" if len(place) > 1 else words
     return _NAMES[name][0] if name in _NAMES else in_words(one_line(name, 64))
+
+
+def place_words(place: str) -> str:
+    """A number of the question by its place, ``synthesis.growth.rate``, in words."""
+    for words, places in _NAMES.values():
+        if place in places:
+            return words
+    return _PLACES.get(place) or premise_words(place)
 
 
 def declared_premise(name: str, context: ReportContext) -> DeclaredPremise:
     """Everything that was declared under a name; mostly empty for a missing certificate."""
-    for path in _NAMES.get(name, ("", ()))[1]:
+    for path in _NAMES.get(name, ("", (name,)))[1]:
         found = _at(context.question, path)
         if isinstance(found, Premise):
             description = context.labels.premises.get(path, "")
@@ -90,5 +124,8 @@ def declared_premise(name: str, context: ReportContext) -> DeclaredPremise:
 
 def _at(value: Any, path: str) -> Any:
     for key in path.split("."):
-        value = getattr(value, key, None)
+        if isinstance(value, tuple):
+            value = value[int(key)] if key.isdecimal() and int(key) < len(value) else None
+        else:
+            value = getattr(value, key, None)
     return value
