@@ -17,11 +17,14 @@ from qreplace.exact.rational import decimal_text
 from qreplace.premises import Premise, weakest
 from qreplace.question.model import (
     BoundedVariationSynthesis,
+    DeclaredSystem,
     DeclaredTube,
     FrozenRouting,
     NoRouting,
+    PrescribedEvent,
     PrescribedRouting,
     Question,
+    RouteEvent,
     StateDependentRouting,
 )
 from qreplace.radii.constants import FieldConstants, GrowthChoice, Sight
@@ -44,6 +47,11 @@ NO_CONVERSE = (
     "an end about unrouted runs (theory T6)"
 )
 PATH_NEEDED = "the router sees the whole path, and this end speaks of its endpoint only (T6.1)"
+LISTED = (
+    "the listed atoms are those of one route; where the route changes them, declare the system and "
+    "its constants for every route (theory T6)"
+)
+UNROUTED = "the end is about schedules that are run without a router (T11.1)"
 FORMULAS: dict[str, str] = {
     "frozen": "T6.4 the margin keeps the target's route: nothing is added",
     "prescribed": "T6.5 jumps enter V and V_Delta of T3.3",
@@ -69,9 +77,16 @@ def lower_routing(setting: RoutedSetting) -> Radius | None:
             return None
         case None:
             return unavailable("routing", "the routing block is omitted")
-        case PrescribedRouting() as block:
-            return _prescribed(setting, block, "lower")
+        case PrescribedRouting(events=events):
+            if _is_listed(setting):
+                return unavailable("routing", LISTED)
+            return _jumps(setting, events, "lower")
     return unavailable("routing", NO_CONVERSE)
+
+
+def _is_listed(setting: RoutedSetting) -> bool:
+    """Claims and constants are then about the listed atoms, which are those of one route."""
+    return not isinstance(setting.question.system, DeclaredSystem)
 
 
 def upper_routing(
@@ -90,16 +105,24 @@ def upper_routing(
             return tuple(others)
         case None:
             return (*others, unavailable("routing", "the routing block is omitted"))
-        case PrescribedRouting() as block:
-            return (*others, _prescribed(setting, block, "upper"))
+        case PrescribedRouting(events=events):
+            if _is_listed(setting):
+                return (*others, unavailable("routing", LISTED))
+            return (*others, _jumps(setting, events, "upper"))
         case FrozenRouting() as block:
             if objective != "path":
                 return (*others, unavailable("routing", PATH_NEEDED))
             return (*others, _frozen(setting, block, end, others))
         case StateDependentRouting() as block:
+            if _is_listed(setting):
+                return (unavailable("routing", LISTED),)
             if objective != "path":
                 return (unavailable("routing", PATH_NEEDED),)
-            return (_state_driven(setting, block, end, others),)
+            if all(radius.name != "synthesis" for radius in others):
+                return (unavailable("routing", UNROUTED),)
+            # The oracle's fields jump where the target's route changes.
+            oracle = (*others, _jumps(setting, block.events, "upper"))
+            return (_state_driven(setting, block, end, oracle),)
 
 
 def oracle_routing(setting: RoutedSetting) -> Radius | None:
@@ -110,6 +133,8 @@ def oracle_routing(setting: RoutedSetting) -> Radius | None:
     block = setting.question.routing
     if not isinstance(block, StateDependentRouting) or block.oracle_error is None:
         return None
+    if _is_listed(setting):
+        return unavailable("routing", LISTED)
     used = Premises()
     path = "routing.oracle_error"
     known = used.need(path, setting.sight.upper(path, block.oracle_error))
@@ -122,10 +147,12 @@ def oracle_routing(setting: RoutedSetting) -> Radius | None:
 # --- events known in advance ----------------------------------------------------------------------
 
 
-def _prescribed(
-    setting: RoutedSetting, block: PrescribedRouting, side: Literal["upper", "lower"]
+def _jumps(
+    setting: RoutedSetting,
+    events: Sequence[PrescribedEvent | RouteEvent],
+    side: Literal["upper", "lower"],
 ) -> Radius:
-    """What the jumps add to T3.3: J jumps to V in Q_D, and twice a jump to V_Delta in P_D."""
+    """What jumps at known times add to T3.3: J of them to V in Q_D, two to V_Delta in P_D."""
     question, constants = setting.question, setting.constants
     declared = question.synthesis
     if not (constants.proved or isinstance(declared, BoundedVariationSynthesis)):
@@ -136,7 +163,7 @@ def _prescribed(
         return unavailable("routing", reason)
     used = Premises()
     total = Fraction(0)
-    for index, event in enumerate(block.events):
+    for index, event in enumerate(events):
         path = f"routing.events.{index}.jump"
         total += used.need(path, setting.sight.upper(path, event.jump))
     lipschitz = used.need("state_lipschitz", constants.state_lipschitz)

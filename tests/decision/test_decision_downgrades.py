@@ -85,7 +85,7 @@ def test_state_dependent_routing_kills_feasibility_and_impossibility() -> None:
     ):
         verdict = decided(question, *counts)
         assert verdict["verdict"] == "unresolved"
-        assert "the router sees the whole path" in " ".join(verdict["reasons"])
+        assert "the listed atoms are those of one route" in " ".join(verdict["reasons"])
     assert verdict_of(declared(routing=ROUTING))["verdict"] == "unresolved"
 
 

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from declared_questions import (
     bounded_variation,
+    checked,
     declared,
     depths,
     floor,
+    floor_claims,
     lifted,
     premise,
     quantized,
@@ -23,6 +25,7 @@ from qreplace.decision.evaluate import value_at
 from qreplace.decision.levels import EVERYTHING
 from qreplace.decision.routes import Route
 from qreplace.decision.search import Search
+from qreplace.decision.verdict import decide
 from qreplace.question import model as q
 from qreplace.question.subject import Subject
 from qreplace.radii.depth_function import exp_upper
@@ -109,8 +112,13 @@ def test_the_radius_is_the_theorem_at_every_depth(depth: int) -> None:
 
 
 def test_it_replaces_the_other_radii_and_does_not_add_to_them() -> None:
-    """The oracle error holds them: E_bar of their sum, not their sum and E_bar."""
-    smooth, routed = study(), study(routing=driven())
+    """The oracle error holds them: E_bar of their sum, not their sum and E_bar.
+
+    The oracle's own fields jump at the event, as at a prescribed one.
+    """
+    jump = q.PrescribedEvent(premise("1/2"), premise("1/10"))
+    smooth = study(routing=q.PrescribedRouting("prescribed", (jump,)))
+    routed = study(routing=driven())
     (plain,) = {value_at(route, 64) for route in upper_routes(smooth)} - {None}
     (found,) = {value_at(route, 64) for route in upper_routes(routed)} - {None}
     assert plain is not None and found is not None
@@ -231,6 +239,23 @@ def test_prescribed_jumps_enter_the_variation_on_both_sides() -> None:
     constant = study(synthesis=q.ConstantSynthesis(
         "constant", premise(1), premise(1), premise(1), None), routing=jumps)  # fmt: skip
     assert "bounded_variation" in reasons(constant)
+    driven_too = dataclasses.replace(constant, routing=driven())
+    assert "bounded_variation" in reasons(driven_too)
+
+
+def test_claims_about_listed_atoms_say_nothing_where_a_route_changes_them() -> None:
+    """The atoms of the other experts are not in the question: neither yes nor no follows."""
+    jumps = q.PrescribedRouting("prescribed", (q.PrescribedEvent(premise("1/2"), premise(0)),))
+    for routing in (jumps, driven("1/1000")):
+        for target in (["1/2", "1/2"], [3, 3]):
+            question = lifted(target, [[1, 0], [0, 1]], routing=routing)
+            subject = Subject(question, {})
+            held, bounds = checked(subject, floor_claims(subject))
+            plain = lifted(target, [[1, 0], [0, 1]])
+            assert decide(subject, held, bounds)["verdict"] == "unresolved"
+            own = Subject(plain, {})
+            held, bounds = checked(own, floor_claims(own))
+            assert decide(own, held, bounds)["verdict"] != "unresolved"
 
 
 def test_witnesses_say_nothing_between_inputs_of_a_routed_map() -> None:
