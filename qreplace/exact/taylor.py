@@ -284,10 +284,7 @@ class SeriesField:
         self, state: EnclosedState, start: Fraction, width: Fraction, order: int
     ) -> EnclosedState | None:
         """The state after a time ``width``, or ``None`` when no enclosing box is found."""
-        low, high = enclose(start, self.bits)[0], enclose(start + width, self.bits)[1]
-        half = (high - low + 1) // 2
-        times = low + half, half + 1
-        span = _ball(width, self.bits)
+        times, span = self._times(start, width), _ball(width, self.bits)
         box = self._enclosing_box(state, times, span)
         if box is None:
             return None
@@ -300,6 +297,18 @@ class SeriesField:
             tuple(c + extra for c, (extra, _) in zip(after.centre, final, strict=True)),
             tuple(r + extra for r, (_, extra) in zip(after.radius, final, strict=True)),
         )
+
+    def over_step(
+        self, state: EnclosedState, start: Fraction, width: Fraction
+    ) -> EnclosedState | None:
+        """A box that holds every solution from the state over the whole step, or ``None``."""
+        return self._enclosing_box(state, self._times(start, width), _ball(width, self.bits))
+
+    def _times(self, start: Fraction, width: Fraction) -> tuple[int, int]:
+        """A ball about the times of a step."""
+        low, high = enclose(start, self.bits)[0], enclose(start + width, self.bits)[1]
+        half = (high - low + 1) // 2
+        return low + half, half + 1
 
     def _enclosing_box(
         self, state: EnclosedState, times: tuple[int, int], span: tuple[int, int]
