@@ -351,11 +351,12 @@ def certified_events(
     implemented: Sequence[Polynomial],
     atoms: Callable[[Support], Sequence[Field]],
     radius: Fraction,
+    noise: Fraction = Fraction(0),
 ) -> CertifiedEvents:
     """Event numbers for scores ``implemented`` and the library's fields of each support, in linf.
 
-    Errors of the scores are taken along the path, their slopes and the jumps of the atoms' fields
-    within ``radius`` of it; so the numbers hold while the executed path is that close.
+    ``noise`` bounds further errors of every implemented score. Errors are taken along the path,
+    slopes and the jumps of the atoms' fields within ``radius`` of it; so the numbers hold while the executed path is that close.
     """
     tube = [_grown(cell, radius) for cell in route.cells]
     error = slope = Fraction(0)
@@ -385,7 +386,7 @@ def certified_events(
                     (magnitude(range_on(part, tube[k])) for k in near for jump in jumps
                      for part in jump), default=Fraction(0),
                 ),
-                gap_error=max(
+                gap_error=2 * noise + max(
                     magnitude(range_on(off, ((c.low, c.high), *c.box)))
                     for c in (route.cells[k] for k in near)
                 ),
@@ -394,7 +395,7 @@ def certified_events(
                 neighbourhood=swap.neighbourhood,
             )
         )  # fmt: skip
-    return CertifiedEvents(tuple(events), error, slope, route.outer_isolation, radius)
+    return CertifiedEvents(tuple(events), error + noise, slope, route.outer_isolation, radius)
 
 
 def _grown(cell: Cell, radius: Fraction) -> Box:
