@@ -356,7 +356,8 @@ def certified_events(
     """Event numbers for scores ``implemented`` and the library's fields of each support, in linf.
 
     ``noise`` bounds further errors of every implemented score. Errors are taken along the path,
-    slopes and the jumps of the atoms' fields within ``radius`` of it; so the numbers hold while the executed path is that close.
+    slopes and the jumps of the atoms' fields within ``radius`` of it; so the numbers hold while the
+    executed path is that close.
     """
     tube = [_grown(cell, radius) for cell in route.cells]
     error = slope = Fraction(0)
