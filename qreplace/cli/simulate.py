@@ -1,4 +1,4 @@
-"""``simulate``: switching rules, execution arithmetic, the common lattice, phase diagrams."""
+"""``simulate``: switching, execution arithmetic, the common lattice, phase diagrams, routers."""
 
 from __future__ import annotations
 
@@ -144,6 +144,16 @@ def lattice(
 def phase(request: Request = None, as_json: Json = False, out: Out = None) -> None:
     """Error against depth for each semantics, and over depth and state bits (T4.3-T4.7)."""
     _answer(_request("phase", request, {}), as_json=as_json, out=out)
+
+
+@app.command("routing")
+def routing(
+    source: Annotated[Path, typer.Argument(help="A simulation request, YAML or JSON.")],
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """A router that the state drives, beside the target's own route (T6)."""
+    _answer(_request("routing", source, {}), as_json=as_json, out=out)
 
 
 def _request(kind: str, path: Path | None, given: dict[str, Any]) -> Any:

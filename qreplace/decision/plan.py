@@ -168,7 +168,7 @@ def _dynamic_choice(
     A control is rounded by the rule whose prefix discrepancy ``rounding`` assumes, so the
     schedule's error is within the control's plus ``rounding``.
     """
-    control = _tightest_control(claims)
+    control = tightest_control(claims)
     weights = None if control is None else mean_weights(control[1], atoms, horizon)
     found = []
     for claim in claims:
@@ -191,7 +191,7 @@ def _dynamic_choice(
     return _Choice(weights, counts_of(schedule, atoms), schedule, order, error)
 
 
-def _tightest_control(claims: Sequence[Claim]) -> tuple[Fraction, Sequence[ControlPiece]] | None:
+def tightest_control(claims: Sequence[Claim]) -> tuple[Fraction, Sequence[ControlPiece]] | None:
     """The smallest upper end of a relaxed control, and its pieces."""
     found: list[tuple[Fraction, Sequence[ControlPiece]]] = []
     for claim in claims:

@@ -31,10 +31,13 @@ from qreplace.simulate.request import (
     FixedPointSpec,
     FormatSpec,
     ReluAtomSpec,
+    RoutedMapSpec,
+    RoutingRequest,
     ScheduleSpec,
     SoftThresholdAtomSpec,
     SystemSpec,
 )
+from qreplace.simulate.routed_model import Affine, Routed
 from qreplace.spec.blocks.search import DepthEntry
 
 MAX_SCHEDULES = 65_536
@@ -109,6 +112,36 @@ def _atom(spec: AtomSpec, shared: Matrix | None, q: int) -> Atom:
                 activation="soft_threshold",
                 threshold=spec.threshold,
             )
+
+
+def routed_of(request: RoutingRequest) -> tuple[Routed[Fraction], tuple[Fraction, ...]]:
+    """The routed system of a request and the target's weights; raises ``InputError`` for shapes."""
+    spec, q = request.system, len(request.system.initial_state)
+    experts = len(spec.scores.offset)
+    scores = _affine(spec.scores, q)
+    gates = (Fraction(1),) * experts if spec.gates is None else spec.gates
+    if len(gates) != experts:
+        raise InputError(
+            f"needed {experts} gates, one a score; received {len(gates)}", pointer="/system/gates"
+        )
+    implemented = scores if request.implemented is None else _affine(request.implemented, q)
+    system = Routed(
+        atoms=tuple(tuple(_affine(field, q) for field in row) for row in spec.atoms),
+        scores=scores,
+        implemented=implemented,
+        gates=gates,
+        top_k=spec.top_k,
+        initial=spec.initial_state,
+        horizon=spec.horizon,
+    )
+    weights = request.schedule.weights if request.schedule is not None else None
+    return system, (Fraction(1),) if weights is None else weights
+
+
+def _affine(spec: RoutedMapSpec, q: int) -> Affine[Fraction]:
+    zeros = (Fraction(0),) * len(spec.offset)
+    matrix = ((Fraction(0),) * q,) * len(spec.offset) if spec.matrix is None else spec.matrix
+    return Affine(matrix, spec.offset, zeros if spec.drift is None else spec.drift)
 
 
 def arithmetic_of(spec: ArithmeticSpec, semantics: Semantics, depth: int) -> Arithmetic:

@@ -341,6 +341,28 @@ class LatticeReport:
             "state": bounds.state(0, self.max_depth),
         }
 
+    def premises(self) -> str:
+        """Registers for a specification, one block a ratio, in fine cells of 1.
+
+        The widths are theory T4.10's, sufficient; a study recomputes them as a ``lattice`` claim.
+        """
+        mode = "nearest" if self.rounding.startswith("nearest") else "directed"
+        blocks = []
+        for ratio in self.grids:
+            width = {name: signed_width(limit) for name, limit in self.limits(ratio).items()}
+            blocks.append(
+                f"# ratio {ratio}, fine codes up to {self.max_code}, up to {self.max_depth} steps\n"
+                "execution:\n"
+                "  semantics: error_feedback\n"
+                f'  grid: {{step: "{ratio}", rounding: {mode}}}\n'
+                f'  carry: {{grid: {{step: "1", rounding: {mode}}}}}\n'
+                "  field_error: exact\n"
+                "  initial_error: exact\n"
+                f"  overflow: {{kind: registers, on_overflow: wrap, state_bits: {width['state']}, "
+                f"increment_bits: {width['increment']}, carry_bits: {width['residual']}}}\n"
+            )
+        return "---\n".join(blocks)
+
     def text(self) -> str:
         """The report for a terminal."""
         header = ["ratio", "sequences", "checks", "residual", "pre-round", "increment", "state"]

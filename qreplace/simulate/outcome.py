@@ -14,6 +14,7 @@ from qreplace.simulate.request import (
     LatticeRequest,
     PhaseRequest,
     Request,
+    RoutingRequest,
     SwitchingRequest,
 )
 
@@ -66,6 +67,8 @@ def run(request: Request, progress: Progress | None = None) -> Outcome:
             return _lattice(request, progress)
         case PhaseRequest():
             return _phase(request, progress)
+        case RoutingRequest():
+            return _routing(request, progress)
 
 
 def arithmetic_outcome(found: ArithmeticResult) -> Outcome:
@@ -116,7 +119,20 @@ def _lattice(request: LatticeRequest, progress: Progress | None) -> Outcome:
 
         return lattice_figure(found)
 
-    return Outcome(found.document(), found.text(), "", draw)
+    return Outcome(found.document(), found.text(), found.premises(), draw)
+
+
+def _routing(request: RoutingRequest, progress: Progress | None) -> Outcome:
+    from qreplace.simulate.routed_runs import run_routing
+
+    found = run_routing(request, progress)
+
+    def draw() -> Figures:
+        from qreplace.simulate.routed_figure import routing_figure
+
+        return routing_figure(found)
+
+    return Outcome(found.document(), found.text(), found.premises(), draw)
 
 
 def _phase(request: PhaseRequest, progress: Progress | None) -> Outcome:

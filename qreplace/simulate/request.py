@@ -303,12 +303,61 @@ class PhaseRequest(_Request):
         return self
 
 
-Request = SwitchingRequest | ArithmeticRequest | LatticeRequest | PhaseRequest
+class RoutedMapSpec(Block):
+    """``matrix z + offset + drift t``; what is left out is 0."""
+
+    offset: Numbers
+    matrix: Rows | None = None
+    drift: Numbers | None = None
+
+
+class RoutedSystemSpec(Block):
+    """Experts, their library atoms and the target's scores; ``top_k`` experts run in each step.
+
+    ``atoms`` has one row an atom, in it one field an expert. An atom's field is the mean of the
+    chosen experts', weighted with ``gates`` (equal when left out).
+    """
+
+    horizon: Positive = Field(default=1, validate_default=True, json_schema_extra={"default": 1})
+    initial_state: Numbers
+    top_k: Annotated[StrictInt, integer(1, 62)] = 1
+    gates: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=62)] | None = None
+    atoms: Annotated[
+        tuple[Annotated[tuple[RoutedMapSpec, ...], Field(min_length=1, max_length=62)], ...],
+        Field(min_length=1, max_length=4096),
+    ]
+    scores: RoutedMapSpec
+
+
+class RoutingRequest(_Request):
+    """A router that the state drives, beside the run that is given the target's route (T6)."""
+
+    kind: Literal["routing"]
+    system: RoutedSystemSpec
+    implemented: RoutedMapSpec | None = None
+    noise: NonNegative = Field(default=0, validate_default=True, json_schema_extra={"default": 0})
+    seed: Seed = 0
+    schedule: ScheduleSpec | None = None
+    depths: Depths
+    target_steps: Annotated[StrictInt, integer(16, 4_194_304)] = 65_536
+
+    @model_validator(mode="after")
+    def _constant_weights(self) -> RoutingRequest:
+        if self.schedule is None and len(self.system.atoms) > 1:
+            raise fault(needed("a schedule beside several atoms", "none"), code="missing-key")
+        if self.schedule is not None and self.schedule.weights is None:
+            words = needed("weights: the target's path is that of the relaxed system", "none")
+            raise fault(words, at=("schedule",), code="missing-key")
+        return self
+
+
+Request = SwitchingRequest | ArithmeticRequest | LatticeRequest | PhaseRequest | RoutingRequest
 MODELS: dict[str, type[Request]] = {
     "switching": SwitchingRequest,
     "arithmetic": ArithmeticRequest,
     "lattice": LatticeRequest,
     "phase": PhaseRequest,
+    "routing": RoutingRequest,
 }
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from qreplace.claims import Claim, claim_kind
-from qreplace.claims.relaxed_control import RelaxedControl, RelaxedControlClaim
-from qreplace.decision.plan import mixing_weights, plan
+from qreplace.claims import Claim
+from qreplace.decision.plan import mixing_weights, plan, tightest_control
 from qreplace.decision.schedules import chairman_schedule
 from qreplace.errors import InputError
 from qreplace.premises import Absent
@@ -35,7 +34,7 @@ from qreplace.simulate.model import (
     Vector,
     grid,
 )
-from qreplace.simulate.switching_weights import Weights, control_weights, weights_of
+from qreplace.simulate.switching_weights import Weights, piece_weights, weights_of
 
 MAX_MATRIX = 256
 """State coordinates up to which a state matrix is simulated entry by entry."""
@@ -177,11 +176,10 @@ def study_weights(
     """
     own = [claim for claim in claims if claim.code == bits]
     atoms = subject.question.dictionary_for(bits).atom_count
-    held = [claim for claim in own if isinstance(claim, RelaxedControlClaim)]
-    for claim in sorted(held, key=lambda claim: claim.upper):
-        if isinstance(claim.control, RelaxedControl):
-            made = control_weights(claim.control, atoms, subject.question.horizon, depth)
-            return made, f"the control of its {claim_kind(claim)} claim, averaged over the steps"
+    control = tightest_control(own)
+    if control is not None:
+        made = piece_weights(control[1], atoms, subject.question.horizon, depth)
+        return made, "the control of its claims with the smallest error, averaged over the steps"
     mixed = mixing_weights(own, atoms)
     if mixed is None:
         raise InputError(
@@ -195,7 +193,8 @@ def study_schedule(
     subject: Subject, claims: Sequence[Claim], depth: int, bits: int
 ) -> tuple[list[int], str]:
     """The schedule of the study's plan at a depth, and in words where it comes from."""
-    found = plan(subject, claims, depth, bits)
+    # The amount only enters the plan's own error bound; given, a control is rounded to a schedule.
+    found = plan(subject, claims, depth, bits, rounding=Fraction(0))
     if found is not None and found["schedule"] is not None:
         return list(found["schedule"]), f"the study's plan, {found['order']}"
     atoms = subject.question.dictionary_for(bits).atom_count

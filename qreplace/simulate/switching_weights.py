@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from qreplace.claims.relaxed_control import PureSchedule, RelaxedControl
+from qreplace.claims.relaxed_control import ControlPiece, PureSchedule, RelaxedControl
 from qreplace.decision.controls import Shares, cell_averages
 from qreplace.errors import InputError
 from qreplace.exact.rational import format_rational
@@ -161,18 +161,25 @@ def control_weights(
     """
     if isinstance(control, PureSchedule):
         raise InputError("the claim holds a schedule already; there is nothing to switch")
+    return piece_weights(control.pieces, atoms, horizon, depth)
+
+
+def piece_weights(
+    pieces: Sequence[ControlPiece], atoms: int, horizon: Fraction, depth: int
+) -> Weights:
+    """The same of the control's pieces alone."""
     require_shape(depth, atoms, None)
-    if (depth + len(control.pieces)) * atoms > MAX_PLAIN:
+    if (depth + len(pieces)) * atoms > MAX_PLAIN:
         raise InputError(
-            f"averages of {len(control.pieces)} pieces over {depth} cells of {atoms} atoms; needed "
+            f"averages of {len(pieces)} pieces over {depth} cells of {atoms} atoms; needed "
             f"at most {MAX_PLAIN} entries"
         )
-    ends = [Fraction(0), *(piece.end for piece in control.pieces)]
+    ends = [Fraction(0), *(piece.end for piece in pieces)]
     if any(a >= b for a, b in itertools.pairwise(ends)) or ends[-1] != horizon:
         raise InputError("the control's pieces need ends that grow from 0 up to the horizon")
-    if any(i >= atoms for piece in control.pieces for i in piece.weights.indices):
+    if any(i >= atoms for piece in pieces for i in piece.weights.indices):
         raise InputError(f"the control mixes an atom that is not among the {atoms}")
-    return weights_of(cell_averages(control.pieces, atoms, horizon, depth))
+    return weights_of(cell_averages(pieces, atoms, horizon, depth))
 
 
 def require_shape(rows: int, atoms: int, depth: int | None) -> int:

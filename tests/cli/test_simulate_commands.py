@@ -111,6 +111,25 @@ def test_the_grid_is_counted() -> None:
     assert found["sequences"] == sequences
 
 
+def test_registers_of_the_grid_are_execution_blocks_that_validate(tmp_path: Path) -> None:
+    ran = qreplace(
+        "simulate", "lattice", "--max-code", "2", "--max-depth", "2", "--trials", "1",
+        "--ratio", "1", "--ratio", "4", "--out", tmp_path,
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    blocks = list(YAML(typ="safe").load_all((tmp_path / "premises.yaml").read_text()))
+    # T4.10 at ratio 4: |r| <= 2, |q| <= floor((2 + 4) / 4) = 1, |z| <= (2 * 2 + 2) / 4 = 1.
+    widths = {"state_bits": 2, "increment_bits": 2, "carry_bits": 3}
+    overflow = blocks[1]["execution"]["overflow"]
+    assert {name: overflow[name] for name in widths} == widths
+    spec = YAML(typ="safe").load((EXAMPLES / "leaky-layer.yaml").read_text("utf-8"))
+    for block in blocks:
+        study = tmp_path / "study.json"
+        study.write_text(json.dumps({**spec, **block}, default=str), "utf-8")
+        ran = qreplace("validate", study)
+        assert ran.code == 0, ran.err
+
+
 def test_phase_diagrams_are_drawn(tmp_path: Path) -> None:
     ran = qreplace("simulate", "phase", "--out", tmp_path)
     assert ran.code == 0, ran.err
