@@ -340,6 +340,7 @@ class RoutingRequest(_Request):
     schedule: ScheduleSpec | None = None
     depths: Depths
     target_steps: Annotated[StrictInt, integer(16, 4_194_304)] = 65_536
+    cells: Annotated[StrictInt, integer(4, 16_384)] | None = None
 
     @model_validator(mode="after")
     def _constant_weights(self) -> RoutingRequest:

@@ -13,12 +13,15 @@ from typing import Any
 
 from qreplace.errors import InputError
 from qreplace.exact.rational import decimal_text, format_rational, round_down, round_up
+from qreplace.premises import Evidence
+from qreplace.radii.route_events import CertifiedEvents
 from qreplace.radii.small_gain import EventNumbers, SmallGain, small_gain
 from qreplace.simulate.build import depths_of, routed_of, schedules_of
 from qreplace.simulate.documents import columns, numbers, shown
 from qreplace.simulate.labels import Basis, label
 from qreplace.simulate.request import MAX_DEPTHS, RoutingRequest
 from qreplace.simulate.routed import Runs, fine_path, noise_rows, require_size, route
+from qreplace.simulate.routed_certified import certify
 from qreplace.simulate.routed_events import (
     SCALES,
     Change,
@@ -37,6 +40,8 @@ MAX_STATES = 4_000_000
 """Steps of all depths together, times coordinates."""
 BITS = 64
 """Bits after the point of a premise."""
+RADIUS_BITS = 20
+"""Bits after the point of the radius within which certified events hold."""
 
 LEGEND = (
     "error: executed path to the target's, linf; of at most: E_bar of T6.1; oracle: on the "
@@ -77,6 +82,10 @@ class RoutingResult:
     path: FinePath
     found: tuple[Change, ...]
     measured: Measured | None
+    certified: CertifiedEvents | None
+    """The same, enclosed along a validated path, where ``cells`` asked for it."""
+    uncertified: str
+    """Why there is nothing of that kind although it was asked for."""
     irregular: str
     """Why the target's route has no simple events; empty where it does."""
     steps: int
@@ -110,6 +119,7 @@ class RoutingResult:
                 score_lipschitz=own.score_lipschitz,
                 outer_isolation=own.outer_isolation,
             )),
+            "certified": None if self.certified is None else _certified_document(self.certified),
             "rows": [_row_document(row) for row in self.rows],
             "notes": self.notes(),
         }  # fmt: skip
@@ -151,6 +161,10 @@ class RoutingResult:
         for message, depths in grouped.items():
             more = ", .." if len(depths) > 6 else ""
             found.append(f"{message} (D = {', '.join(map(str, depths[:6]))}{more})")
+        if self.certified is not None:
+            found.append(_certified_note(self.certified))
+        if self.uncertified:
+            found.append(f"no certified events: {self.uncertified}")
         if any(row.holds and row.outside for row in self.rows):
             found.append("mismatches outside the windows although every measured premise holds: "
                          "the premises are measured too coarsely; raise target_steps")  # fmt: skip
@@ -161,17 +175,26 @@ class RoutingResult:
         return found
 
     def premises(self) -> str:
-        """The ``routing`` block with what was measured, as YAML; empty where nothing was."""
-        own = self.measured
+        """The ``routing`` block as YAML, of what was certified, else of what was measured.
+
+        Empty where nothing was.
+        """
+        own = self.certified or self.measured
         if own is None or any(event.slope <= 0 for event in own.events):
             return ""
         source = "qreplace simulate routing: measured on one target path and its runs"
+        evidence = label(self.basis).value
+        lines = ["# delta_D (oracle_error) is left to the other radii", "routing:"]
+        if self.certified is not None:
+            source = "qreplace simulate routing: enclosed along the validated path of the target"
+            evidence = Evidence.INTERVAL_CERTIFIED.value
+            radius = format_rational(self.certified.radius)
+            lines.insert(0, f"# holds within {radius} of the target's path: the tube's margin")
 
         def premise(value: Fraction, up: bool) -> str:
             text = format_rational((round_up if up else round_down)(value, BITS))
-            return f'{{value: "{text}", evidence: {label(self.basis).value}, source: "{source}"}}'
+            return f'{{value: "{text}", evidence: {evidence}, source: "{source}"}}'
 
-        lines = ["# delta_D (oracle_error) is left to the other radii", "routing:"]
         if not own.events:
             lines += ["  kind: frozen", f"  margin: {premise(2 * own.outer_isolation, False)}"]
         else:
@@ -181,7 +204,7 @@ class RoutingResult:
                         format_rational(round_up(event.time_high, BITS))]  # fmt: skip
                 lines += [
                     f'    - time: {{value: {{lo: "{ends[0]}", hi: "{ends[1]}"}}, evidence: '
-                    f'{label(self.basis).value}, source: "{source}"}}',
+                    f'{evidence}, source: "{source}"}}',
                     f"      slope: {premise(event.slope, False)}",
                     f"      jump: {premise(event.jump, True)}",
                     f"      gap_error: {premise(event.gap_error, True)}",
@@ -223,10 +246,29 @@ def run_routing(request: RoutingRequest, progress: Progress | None = None) -> Ro
         RoutingRow(depth, own, gain, tuple(_inside(path, found, gain, own, depth)))
         for depth, own, gain in zip(depths, runs, gains, strict=True)
     ]
+    certified, uncertified = _certified(request, exact, weights, rows)
     return RoutingResult(
-        request.title, tuple(rows), path, tuple(found), chosen, irregular,
+        request.title, tuple(rows), path, tuple(found), chosen, certified, uncertified, irregular,
         request.target_steps, moved,
     )  # fmt: skip
+
+
+def _certified(
+    request: RoutingRequest,
+    exact: Routed[Fraction],
+    weights: tuple[Fraction, ...],
+    rows: Sequence[RoutingRow],
+) -> tuple[CertifiedEvents | None, str]:
+    """Certified events within the largest bound of a depth at which the premises hold."""
+    if request.cells is None:
+        return None, ""
+    bounds = [row.gain.bound for row in rows if row.holds and row.gain is not None]
+    seen = [Fraction(row.runs.state_error) for row in rows]
+    radius = round_up(max([b for b in bounds if b is not None] or seen), RADIUS_BITS)
+    try:
+        return certify(exact, weights, request.noise, radius, request.cells)[1], ""
+    except InputError as error:
+        return None, error.message
 
 
 def _require(system: Routed[float], depths: Sequence[int], steps: int) -> None:
@@ -329,6 +371,32 @@ def _inside(
     return [bool(one) for one in explained]
 
 
+def _certified_document(own: CertifiedEvents) -> dict[str, Any]:
+    return {
+        "label": Evidence.INTERVAL_CERTIFIED.value,
+        "events": [_numbers_of(event) for event in own.events],
+        **numbers(
+            score_error=own.score_error,
+            score_lipschitz=own.score_lipschitz,
+            outer_isolation=own.outer_isolation,
+            radius=own.radius,
+        ),
+    }
+
+
+def _certified_note(own: CertifiedEvents) -> str:
+    times = [
+        f"{decimal_text(e.time_low, up=False)} to {decimal_text(e.time_high, up=True)}"
+        for e in own.events
+    ]
+    what = f"events at {', '.join(times)}" if times else "no event"
+    radius = decimal_text(own.radius, up=True)
+    return (
+        f"certified along a validated path: {what}; numbers hold within {radius} of it and are in "
+        "the routing block"
+    )
+
+
 # --- words ----------------------------------------------------------------------------------------
 
 
@@ -338,17 +406,21 @@ def _event_document(change: Change, event: EventNumbers) -> dict[str, Any]:
         "entering": change.entering,
         "support_before": members(change.before),
         "support_after": members(change.after),
-        **numbers(
-            time_low=event.time_low,
-            time_high=event.time_high,
-            slope=event.slope,
-            jump=event.jump,
-            gap_error=event.gap_error,
-            gap_lipschitz=event.gap_lipschitz,
-            isolation=event.isolation,
-            neighbourhood=event.neighbourhood,
-        ),
+        **_numbers_of(event),
     }
+
+
+def _numbers_of(event: EventNumbers) -> dict[str, Any]:
+    return numbers(
+        time_low=event.time_low,
+        time_high=event.time_high,
+        slope=event.slope,
+        jump=event.jump,
+        gap_error=event.gap_error,
+        gap_lipschitz=event.gap_lipschitz,
+        isolation=event.isolation,
+        neighbourhood=event.neighbourhood,
+    )
 
 
 def _row_document(row: RoutingRow) -> dict[str, Any]:

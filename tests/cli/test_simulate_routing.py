@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from fractions import Fraction
 from pathlib import Path
 
 from command_line import EXAMPLES, ROOT, qreplace
@@ -32,3 +33,33 @@ def test_the_command_writes_a_routing_block_that_validates(tmp_path: Path) -> No
     (event,) = block["routing"]["events"]
     assert {part["evidence"] for part in event.values()} == {"diagnostic"}
     assert qreplace("simulate", "lattice", source).code != 0
+
+
+def test_events_can_be_certified_along_the_target(tmp_path: Path) -> None:
+    source = tmp_path / "request.yaml"
+    source.write_text(SHOWN + "cells: 128\n", "utf-8")
+    ran = qreplace("simulate", "routing", source, "--out", tmp_path / "out")
+    assert ran.code == 0, ran.err
+    found = json.loads((tmp_path / "out" / "result.json").read_bytes())
+    (proved,), (measured,) = found["certified"]["events"], found["events"]
+    # What is enclosed holds what was measured, or says no more than it.
+    assert Fraction(proved["time_low"]) <= Fraction(measured["time_high"])
+    assert Fraction(measured["time_low"]) <= Fraction(proved["time_high"])
+    assert Fraction(proved["slope"]) <= Fraction(measured["slope"]) * Fraction(101, 100)
+    for name in ("jump", "gap_error", "gap_lipschitz"):
+        assert Fraction(proved[name]) >= Fraction(measured[name]) * Fraction(99, 100)
+    block = YAML(typ="safe").load((tmp_path / "out" / "premises.yaml").read_text("utf-8"))
+    (event,) = block["routing"]["events"]
+    assert {part["evidence"] for part in event.values()} == {"interval_certified"}
+    assert "certified along a validated path" in " ".join(ran.out.split())
+
+
+def test_a_route_that_cannot_be_certified_says_why(tmp_path: Path) -> None:
+    """Two scores that meet at the start are no simple event; the measurement stands."""
+    tied = SHOWN.replace("{offset: [1, 0], matrix", "{offset: [-1/4, 0], matrix", 1)
+    assert tied != SHOWN
+    source = tmp_path / "request.yaml"
+    source.write_text(tied + "cells: 64\n", "utf-8")
+    ran = qreplace("simulate", "routing", source)
+    assert ran.code == 0, ran.err
+    assert "no certified events: two scores meet at the start" in " ".join(ran.out.split())
