@@ -56,7 +56,7 @@ def test_events_can_be_certified_along_the_target(tmp_path: Path) -> None:
 
 def test_a_route_that_cannot_be_certified_says_why(tmp_path: Path) -> None:
     """Two scores that meet at the start are no simple event; the measurement stands."""
-    tied = SHOWN.replace("{offset: [1, 0], matrix", "{offset: [-1/4, 0], matrix", 1)
+    tied = SHOWN.replace("scores: {offset: [1, 0]", "scores: {offset: [-1/4, 0]", 1)
     assert tied != SHOWN
     source = tmp_path / "request.yaml"
     source.write_text(tied + "cells: 64\n", "utf-8")
