@@ -167,25 +167,12 @@ def unique_switches(
     return (None if failures else tuple(widths)), tuple(failures)
 
 
-# --- consequences for constants, populations and experts ------------------------------------------
+# --- constants of isolation and of mixtures of experts --------------------------------------------
 
 
 def isolation_from_gaps(other_gaps: Sequence[Fraction]) -> Fraction:
     """Theory T6.2: an isolation radius (not attained) from the smallest other pair gap."""
     return min(other_gaps) / 2
-
-
-def margin_law(constant: Fraction, alpha: Fraction, upto: Fraction, error: Fraction) -> Fraction:
-    """Theory T6.6: mass of the inputs that may be misrouted by a score error, ``C (2 eps)^alpha``.
-
-    For ``mu{gap <= u} <= C u^alpha`` up to ``u_0 = upto``; alpha is a whole number here, so that
-    the value is exact. Raises ``ValueError`` beyond ``u_0``, where the law says nothing.
-    """
-    if 2 * error > upto:
-        raise ValueError("the score error is beyond the range of the margin law")
-    if alpha.denominator != 1 or alpha < 0:
-        raise ValueError("needed a whole exponent that is at least 0")
-    return constant * (2 * error) ** int(alpha)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from qreplace.radii.small_gain import (
     EventNumbers,
     MixtureConstants,
     isolation_from_gaps,
-    margin_law,
     mixture_constants,
     small_gain,
     unique_switches,
@@ -116,14 +115,6 @@ def test_isolation_is_half_the_smallest_other_gap() -> None:
     radius = isolation_from_gaps(gaps)
     assert radius == F(1, 10)
     assert all(gap - 2 * (radius - F(1, 1000)) > 0 for gap in gaps)
-
-
-def test_the_margin_law_stops_at_its_range() -> None:
-    assert margin_law(F(3), F(2), F(1, 2), F(1, 10)) == 3 * F(1, 5) ** 2
-    with pytest.raises(ValueError, match="beyond the range"):
-        margin_law(F(3), F(1), F(1, 2), F(3, 10))
-    with pytest.raises(ValueError, match="whole exponent"):
-        margin_law(F(3), F(1, 2), F(1, 2), F(1, 10))
 
 
 @pytest.mark.parametrize(("gates", "top_k", "jump", "lipschitz", "error"), [

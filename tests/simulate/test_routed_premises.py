@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from qreplace.radii.populations import margin_law
 from qreplace.radii.small_gain import (
     EventNumbers,
     SmallGain,
-    margin_law,
     small_gain,
     unique_switches,
 )
