@@ -50,6 +50,11 @@ TABLES: dict[str, Entry] = {
             "seed": "where the local searches start",
         },
     ),
+    "necessity": Entry(
+        "First-order converses, enumerated",
+        "QR 5, 10.1, Appendix B.4, Figure 11",
+        {"depth": "the largest depth, 2 to 14"},
+    ),
 }
 
 

@@ -57,7 +57,10 @@ def test_a_table_as_json_and_for_people() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nothing"], "there is no table 'nothing'. There are matrix, split, phase, search"),
+        (
+            ["nothing"],
+            "there is no table 'nothing'. There are matrix, split, phase, search, necessity",
+        ),
         (["matrix", "--depth", "3"], "matrix takes no options, received --depth"),
         (["--depth", "3"], "options belong to a table"),
     ],
