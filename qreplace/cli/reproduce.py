@@ -53,7 +53,7 @@ def _list(tables: Mapping[str, Entry], *, as_json: bool) -> None:
         typer.echo(json.dumps({"tables": listed}, ensure_ascii=False))
         return
     for name, entry in tables.items():
-        typer.echo(f"{name:<8}{entry.title} ({entry.reference})")
+        typer.echo(f"{name:<11}{entry.title} ({entry.reference})")
         for option, meaning in entry.options.items():
-            typer.echo(f"{'':<8}  --{option}: {meaning}")
+            typer.echo(f"{'':<11}  --{option}: {meaning}")
     typer.echo("\nCompute one with: qreplace reproduce TABLE")
