@@ -133,18 +133,61 @@ class NoMetadata:
     kind: Literal["none"]
 
 
+MAX_COORDINATES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterGroup:
+    """``count`` parameters, each within ``half_width`` of its middle value."""
+
+    half_width: Fraction
+    count: int
+
+    def __post_init__(self) -> None:
+        if self.half_width < 0 or self.count < 1:
+            raise Malformed("a group of parameters has a half width and at least one of them")
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterFamily:
+    """A box of parameters, such as scales or codebook entries, and the norm of their errors."""
+
+    groups: tuple[ParameterGroup, ...]
+    norm: Literal["linf", "l1", "l2"]
+
+    def __post_init__(self) -> None:
+        if not self.groups or self.dimension > MAX_COORDINATES:
+            raise Malformed(f"a family has 1 to {MAX_COORDINATES} parameters")
+
+    @property
+    def dimension(self) -> int:
+        """The number of parameters."""
+        return sum(group.count for group in self.groups)
+
+
 @dataclass(frozen=True, slots=True)
 class CoveringMetadata:
-    """T5.1: ``delta_s = constant 2^(-s/dimension)`` and the sensitivity ``L_Omega``."""
+    """T5.1: the covering radius ``delta_s`` of the family and its sensitivity ``L_Omega``.
+
+    Declared as ``constant 2^(-s/dimension)``, or recomputed for a ``family`` that is described.
+    ``targets``: at least so many maps of the family are pairwise more than twice the tolerance
+    apart (T5.2); ``None``: nothing is said of the family as a whole.
+    """
 
     kind: Literal["covering"]
     sensitivity: Premise | None
     constant: Premise | None
     dimension: int
+    family: ParameterFamily | None = None
+    targets: Premise | None = None
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
             raise Malformed("a covering has dimension at least 1")
+        if self.family is not None and self.family.dimension != self.dimension:
+            raise Malformed("a covering has the dimension of its family")
+        if self.family is not None and self.constant is not None:
+            raise Malformed("the covering radius is declared or recomputed, not both")
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ from qreplace.question.floor import (
     Metadata,
     MetadataCode,
     NoMetadata,
+    ParameterFamily,
+    ParameterGroup,
     Synthesis,
 )
 from qreplace.question.objective import (
@@ -190,6 +192,8 @@ __all__ = [
     "Norm",
     "Objective",
     "Overflow",
+    "ParameterFamily",
+    "ParameterGroup",
     "PolygonRegion",
     "PolynomialAtom",
     "PolynomialSystem",

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from qreplace.question.model import CodesMetadata, CoveringMetadata, NoMetadata, Question
 from qreplace.radii.constants import GrowthChoice, Sight
+from qreplace.radii.coverings import covering
 from qreplace.radii.depth_function import DepthSum, exp2_upper, monomial
 from qreplace.radii.radius import Premises, Radius, unavailable
 from qreplace.radii.synthesis import on_growth
@@ -25,10 +26,15 @@ def metadata_radius(
         return unavailable("metadata", "the metadata block is omitted")
     used = Premises()
     sensitivity = used.need("sensitivity", sight.upper("sensitivity", block.sensitivity))
-    cover = used.need("covering_constant", sight.upper("covering_constant", block.constant))
-    delta = cover * exp2_upper(Fraction(bits, block.dimension))
+    if block.family is not None:
+        delta = covering(block.family, bits).radius
+        shown = "that of the best product grid of 2^s points"
+    else:
+        cover = used.need("covering_constant", sight.upper("covering_constant", block.constant))
+        delta = cover * exp2_upper(Fraction(bits, block.dimension))
+        shown = "C 2^(-s/dim)"
     total = _worst_growth(sensitivity * delta, choice)
-    formula = "T5.1 L_Omega max(S1, Phi_m(T)) delta_s, delta_s = C 2^(-s/dim)"
+    formula = f"T5.1 L_Omega max(S1, Phi_m(T)) delta_s, delta_s = {shown}"
     return on_growth("metadata", formula, total, choice, used)
 
 

@@ -17,7 +17,13 @@ from qreplace.report.ledger import LedgerRow, ledger_rows
 from qreplace.report.obstruction import Obstruction, obstruction
 from qreplace.report.premises import DeclaredPremise, declared_premise
 from qreplace.report.references import Reference, references
-from qreplace.report.resolution import ChangeRow, QuestionRow, change_rows, question_rows
+from qreplace.report.resolution import (
+    ChangeRow,
+    QuestionRow,
+    change_rows,
+    family_lines,
+    question_rows,
+)
 from qreplace.report.summary import Candidate, candidate
 from qreplace.report.text import one_line, sentence
 from qreplace.report.words import CLAIMS, VERDICTS, VerdictWords, in_words
@@ -109,6 +115,8 @@ class Details:
     attempts: tuple[AttemptRow, ...]
     questions: tuple[QuestionRow, ...]
     changes: tuple[ChangeRow, ...]
+    family: tuple[str, ...]
+    """What counting says of the family as a whole."""
     references: tuple[Reference, ...]
     notes: str
     target: str
@@ -134,6 +142,7 @@ def detail(document: Mapping[str, Any], context: ReportContext) -> Details:
         attempts=attempt_rows(context.attempts),
         questions=question_rows(context),
         changes=change_rows(context),
+        family=family_lines(context),
         references=references(document, context.claims, context.attempts),
         notes=one_line(labels.notes),
         target=one_line(labels.target),

@@ -12,7 +12,7 @@ from qreplace.report.attempts import attempt_rows
 from qreplace.report.context import ReportContext
 from qreplace.report.decimals import at_least
 from qreplace.report.premises import declared_premise, premise_words
-from qreplace.report.resolution import change_rows, question_rows
+from qreplace.report.resolution import change_rows, family_lines, question_rows
 from qreplace.report.summary import (
     Summary,
     asked_text,
@@ -37,6 +37,7 @@ def explain(document: dict[str, Any], context: ReportContext) -> str:
         ("Reason", list(summary.why)),
         ("Five questions, in order", _five(context)),
         ("What it rests on", _grounds(document, summary, context)),
+        ("The family", list(family_lines(context))),
         ("What was tried", _attempts(context)),
         ("What would change it", [*_changes(document, summary), *_deciding(context)]),
         ("What is not shown", list(summary.not_shown)),

@@ -43,6 +43,7 @@ def markdown_bytes(summary: Summary, details: Details) -> bytes:
         _first_screen(summary),
         _questions(details),
         _changes(details),
+        _family(details),
         _depths(summary, details),
         _radii(details),
         _premises(details),
@@ -91,6 +92,12 @@ def _changes(details: Details) -> str:
     table = _table(["what", "now", "would have to be", "then"], rows)
     text = "One change at a time, each decided anew with everything else as it is."
     return f"## What would decide it\n\n{text}\n\n{table}"
+
+
+def _family(details: Details) -> str:
+    if not details.family:
+        return ""
+    return "## The family\n\n" + "\n".join(f"- {escaped(text)}" for text in details.family)
 
 
 def _depths(summary: Summary, details: Details) -> str:

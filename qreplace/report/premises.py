@@ -38,6 +38,7 @@ _NAMES: dict[str, tuple[str, tuple[str, ...]]] = {
     "hoelder_constant": ("Hölder constant H", ("synthesis.constant",)),
     "tube_margin": ("tube margin", ("tube.margin",)),
     "sensitivity": ("sensitivity to metadata", ("metadata.sensitivity",)),
+    "targets": ("targets of the family that are far apart", ("metadata.targets",)),
     "covering_constant": ("covering constant of the family", ("metadata.constant",)),
     "field_error": ("field-computation error eta", ("execution.field_error",)),
     "initial_error": ("error of the initial state", ("execution.initial_error",)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qreplace.decision.family import family_findings
 from qreplace.decision.questions import ASKED, Answer, Standing
 from qreplace.decision.what_if import Change
 from qreplace.exact.rational import decimal_text
@@ -11,6 +12,9 @@ from qreplace.report.context import ReportContext
 from qreplace.report.premises import place_words
 from qreplace.report.text import capitalised, counted
 from qreplace.report.words import EVIDENCE
+
+MAX_BUDGETS = 8
+"""Metadata budgets of which a report says what they mean for the family."""
 
 STANDINGS: dict[Standing, str] = {
     "yes": "yes",
@@ -74,6 +78,30 @@ def change_rows(context: ReportContext) -> tuple[ChangeRow, ...]:
         )
         for change in ordered
     )
+
+
+def family_lines(context: ReportContext) -> tuple[str, ...]:
+    """What counting says of the family as a whole, in sentences; empty where nothing is asked."""
+    found = family_findings(context.question)
+    if not found:
+        return ()
+    label = EVIDENCE[found[0].evidence.value]
+    lines = [
+        f"This family, not this target: it is declared to hold {found[0].targets:,} targets that "
+        f"are pairwise more than twice the tolerance apart ({label}), and 2^s J^D configurations "
+        "serve at most as many (T5.2)."
+    ]
+    for one in found[:MAX_BUDGETS]:
+        bits = counted(one.bits, "metadata bit")
+        if one.first_depth is None:
+            lines.append(f"With {bits} no depth serves the whole family.")
+        elif one.first_depth > 1:
+            lines.append(f"With {bits} no depth below {one.first_depth:,} serves the whole family.")
+        else:
+            lines.append(f"With {bits} counting excludes no depth.")
+    if len(found) > MAX_BUDGETS:
+        lines.append(f"{len(found) - MAX_BUDGETS:,} more budgets are not listed.")
+    return tuple(lines)
 
 
 def _needed(change: Change) -> str:

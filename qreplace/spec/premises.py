@@ -247,6 +247,13 @@ class _Sensitivity(PremiseSpec):
     unit: Literal["norm/(time*metadata)"] | None = None
 
 
+class _Count(PremiseSpec):
+    """A premise that counts things: at least one."""
+
+    positive: ClassVar[bool] = True
+    unit: Literal["1"] | None = None
+
+
 class _Score(PremiseSpec):
     """A premise in units of a score (a readout margin or a router gap)."""
 
@@ -274,6 +281,7 @@ HoelderRate = Annotated[_HoelderRate, BARE_PREMISE]
 Time = Annotated[_Time, BARE_PREMISE]
 MetadataDistance = Annotated[_Metadata, BARE_PREMISE]
 Sensitivity = Annotated[_Sensitivity, BARE_PREMISE]
+Count = Annotated[_Count, BARE_PREMISE]
 Score = Annotated[_Score, BARE_PREMISE]
 ScorePerNorm = Annotated[_ScorePerNorm, BARE_PREMISE]
 ScoreSlope = Annotated[_ScoreSlope, BARE_PREMISE]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictInt
+from pydantic import Field, StrictInt, model_validator
 
+from qreplace.question.floor import MAX_COORDINATES
 from qreplace.spec.blocks.dictionary import ListedDictionarySpec
 from qreplace.spec.blocks.objective import NormSpec
+from qreplace.spec.findings import needed
 from qreplace.spec.premises import (
+    Count,
     Duration,
     HoelderRate,
     MetadataDistance,
@@ -19,7 +22,17 @@ from qreplace.spec.premises import (
     Sensitivity,
     SignedRate,
 )
-from qreplace.spec.values import Block, Positive, bare, integer, kinds, tag
+from qreplace.spec.values import (
+    Block,
+    Exact,
+    NonNegative,
+    Positive,
+    bare,
+    fault,
+    integer,
+    kinds,
+    tag,
+)
 
 
 class GrowthSpec(Block):
@@ -85,14 +98,74 @@ class NoMetadataSpec(Block):
     kind: Literal["none"]
 
 
+_Counted = Annotated[StrictInt, integer(1, MAX_COORDINATES)]
+_FamilyNorm = Literal["linf", "l1", "l2"]
+
+
+class ScalesFamilySpec(Block):
+    """``count`` scale factors, each anywhere between ``low`` and ``high``."""
+
+    kind: Literal["scales"]
+    low: Exact
+    high: Exact
+    count: _Counted
+
+    @model_validator(mode="after")
+    def _in_order(self) -> ScalesFamilySpec:
+        if self.low > self.high:
+            raise fault(needed("low at most high", "a range the other way round"), code="range")
+        return self
+
+
+class CodebookFamilySpec(Block):
+    """``entries`` vectors anywhere in ``[-half_width, half_width]^dimension``."""
+
+    kind: Literal["codebook"]
+    entries: _Counted
+    dimension: _Counted
+    half_width: NonNegative
+    norm: _FamilyNorm = "linf"
+
+
+class BoxFamilySpec(Block):
+    """One parameter a half width."""
+
+    kind: Literal["box"]
+    half_widths: Annotated[tuple[NonNegative, ...], Field(min_length=1, max_length=65_536)]
+    norm: _FamilyNorm = "linf"
+
+
+FamilySpec = Annotated[
+    Annotated[ScalesFamilySpec, tag("scales")]
+    | Annotated[CodebookFamilySpec, tag("codebook")]
+    | Annotated[BoxFamilySpec, tag("box")],
+    kinds("scales", "codebook", "box"),
+]
+
+
 class CoveringSpec(Block):
-    """T5.1: ``delta_s = constant 2**(-s / dimension)`` and the sensitivity of the field to it."""
+    """T5.1: the covering radius ``delta_s`` and the sensitivity of the field to it.
+
+    ``delta_s = constant 2**(-s / dimension)``, declared, or that of a ``family``, recomputed.
+    """
 
     kind: Literal["covering"]
     sensitivity: Sensitivity | None = None
     constant: MetadataDistance | None = None
-    dimension: Annotated[StrictInt, integer(1, 10**9)]
+    dimension: Annotated[StrictInt, integer(1, 10**9)] | None = None
+    family: FamilySpec | None = None
+    targets: Count | None = None
     norm: NormSpec | None = None
+
+    @model_validator(mode="after")
+    def _one_radius(self) -> CoveringSpec:
+        if (self.dimension is None) == (self.family is None):
+            words = needed("dimension, or a family that has one", "both or neither")
+            raise fault(words, at=("dimension",), code="missing-key")
+        if self.family is not None and self.constant is not None:
+            words = needed("no constant beside a family: its radius is recomputed", "one")
+            raise fault(words, at=("constant",), code="contradiction")
+        return self
 
 
 class CodeSpec(Block):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from qreplace.errors import InputError
 from qreplace.premises import Premise
 from qreplace.question import model as q
 from qreplace.spec.blocks import constants as c
@@ -119,7 +122,9 @@ def metadata(spec: c.MetadataSpec | None, context: Lowering) -> q.Metadata | Non
                 kind="covering",
                 sensitivity=context.optional(spec.sensitivity, "metadata.sensitivity"),
                 constant=context.optional(spec.constant, "metadata.constant"),
-                dimension=spec.dimension,
+                dimension=spec.dimension or _family(spec).dimension,
+                family=None if spec.family is None else _family(spec),
+                targets=context.optional(spec.targets, "metadata.targets"),
             )
     codes = sorted(
         (
@@ -142,3 +147,19 @@ def tube(spec: c.TubeSpec | None, context: Lowering) -> q.Tube | None:
         case c.WholeSpaceSpec():
             return q.WholeSpaceTube("whole_space")
     return q.DeclaredTube("declared", context.premise(spec.margin, "tube.margin"))
+
+
+def _family(spec: c.CoveringSpec) -> q.ParameterFamily:
+    """A described family as a box of parameters, equal half widths together."""
+    match spec.family:
+        case c.ScalesFamilySpec(low=low, high=high, count=count):
+            return q.ParameterFamily((q.ParameterGroup((high - low) / 2, count),), "linf")
+        case c.CodebookFamilySpec(entries=entries, dimension=dimension) as family:
+            group = q.ParameterGroup(family.half_width, entries * dimension)
+            return q.ParameterFamily((group,), family.norm)
+        case c.BoxFamilySpec(half_widths=widths) as family:
+            counts = Counter(widths)
+            groups = tuple(q.ParameterGroup(w, counts[w]) for w in sorted(counts, reverse=True))
+            return q.ParameterFamily(groups, family.norm)
+        case None:
+            raise InputError("a covering without a dimension needs a family")
