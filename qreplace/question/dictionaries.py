@@ -15,7 +15,8 @@ def bottleneck(costs: Sequence[Sequence[Fraction]]) -> tuple[Fraction, tuple[int
 
     ``costs[i][j]`` is the distance of atom i of one dictionary and atom j of the other; entry i of
     the matching is the partner of atom i. Exact: the costs are sorted, and the least one is found
-    up to which the graph has a perfect matching. Raises ``InputError`` for dictionaries of unequal size.
+    up to which the graph has a perfect matching. Raises ``InputError`` for dictionaries of unequal
+    size.
     """
     n = len(costs)
     if not 1 <= n <= MAX_ATOMS or any(len(row) != n for row in costs):

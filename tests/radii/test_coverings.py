@@ -151,7 +151,7 @@ def test_what_makes_no_sense_is_refused() -> None:
 
 
 def test_a_coded_dictionary_moves_the_endpoint_by_no_more_than_the_radius() -> None:
-    """10,000 random systems z' = A z + b_j in linf; offsets coded to the grid, L_Omega = 1 (T5.1)."""
+    """10,000 random systems z' = A z + b_j in linf, offsets coded to the grid (T5.1, L_Omega 1)."""
     rng = np.random.default_rng(51)
     ratios = []
     for _ in range(100):
