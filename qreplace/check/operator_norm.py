@@ -14,12 +14,13 @@ Obligations, numbered as in ``schemas/operator_norm.v1.md``:
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Literal
 
 from qreplace.check.bounds import ScopedConstants, require, require_subject
 from qreplace.claims import claim_digest
 from qreplace.claims.operator_norm import OperatorNormClaim
 from qreplace.errors import Rejected
-from qreplace.exact.spectral import at_most, products
+from qreplace.exact.spectral import MAX_ROWS, at_most, products
 from qreplace.premises import Evidence
 from qreplace.question.matrices import NamedMatrix, named_matrix
 from qreplace.question.model import AffineDynamicsSystem
@@ -33,7 +34,7 @@ def check(subject: Subject, claim: OperatorNormClaim) -> tuple[ScopedConstants, 
     matrix = named_matrix(subject, claim.code, claim.matrix, claim.index)
     if matrix is None:
         raise Rejected("the question holds no such matrix", pointer="/matrix")  # 2
-    _check_value(matrix, claim)
+    check_matrix(matrix, claim.method, claim.value)  # 3
     lipschitz = claim.value if _is_lipschitz(subject, claim) else None
     return (
         ScopedConstants(
@@ -56,15 +57,21 @@ def check(subject: Subject, claim: OperatorNormClaim) -> tuple[ScopedConstants, 
     )
 
 
-def _check_value(matrix: NamedMatrix, claim: OperatorNormClaim) -> None:
+def check_matrix(
+    matrix: NamedMatrix,
+    method: Literal["definite", "products"],
+    value: Fraction,
+    max_rows: int = MAX_ROWS,
+) -> None:
+    """Obligation 3 for any matrix of at most ``max_rows`` rows; raises ``Rejected``."""
     rows, denominator = matrix.rows, matrix.denominator
-    require(claim.value >= 0, "a norm is not negative", "/value")  # 3
-    if claim.method == "products":
-        enough = claim.value**2 >= products(rows, denominator)
-        require(enough, "the product of norms exceeds the bound", "/value")  # 3
+    require(value >= 0, "a norm is not negative", "/value")
+    if method == "products":
+        enough = value**2 >= products(rows, denominator)
+        require(enough, "the product of norms exceeds the bound", "/value")
         return
-    shown = at_most(rows, denominator, claim.value)
-    require(shown, "the norm is not shown to be within the bound", "/value")  # 3
+    shown = at_most(rows, denominator, value, max_rows)
+    require(shown, "the norm is not shown to be within the bound", "/value")
 
 
 def _is_lipschitz(subject: Subject, claim: OperatorNormClaim) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from qreplace.cli import check, gate, reproduce, serve, simulate, spec, study
+from qreplace.cli import check, gate, ledger, reproduce, serve, simulate, spec, study
 from qreplace.errors import QReplaceError, SpecError
 from qreplace.version import __version__
 
@@ -49,6 +49,7 @@ app.command("check")(check.check)
 app.command("explain")(study.explain)
 app.command("schema")(spec.schema)
 app.add_typer(simulate.app, name="simulate")
+app.command("ledger")(ledger.ledger)
 app.command("reproduce")(reproduce.reproduce)
 app.command("serve")(serve.serve)
 

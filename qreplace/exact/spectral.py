@@ -18,18 +18,18 @@ MAX_BITS = 1024
 Matrix = Sequence[Sequence[int]]
 
 
-def at_most(rows: Matrix, denominator: int, value: Fraction) -> bool:
+def at_most(rows: Matrix, denominator: int, value: Fraction, max_rows: int = MAX_ROWS) -> bool:
     """Whether ``||rows / denominator||_2 <= value`` is shown.
 
     The smaller of ``W^T W`` and ``W W^T`` is subtracted from ``value^2 I``. Up to ``EXACT_ROWS``
     rows the answer is exact; beyond, ``False`` may also mean that ``value`` is too close to the
-    norm, or the matrix larger than ``MAX_ROWS``. A bound beyond ``MAX_BITS`` is not tried.
+    norm, or the matrix larger than ``max_rows``. A bound beyond ``MAX_BITS`` is not tried.
     """
     if value < 0 or not rows:
         return value >= 0
     if value.numerator.bit_length() + value.denominator.bit_length() > MAX_BITS:
         return False
-    if min(len(rows), len(rows[0])) > MAX_ROWS:
+    if min(len(rows), len(rows[0])) > max_rows:
         return False
     gram = _gram(rows)
     over, under = value.numerator * denominator, value.denominator

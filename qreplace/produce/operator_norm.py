@@ -15,6 +15,7 @@ from qreplace.question.subject import Subject
 
 GAPS = (Fraction(0), Fraction(1, 10**9), Fraction(1, 10**6), Fraction(1, 10**4))
 """Tried above the norm, relative to it; the first that is shown is kept."""
+Method = Literal["definite", "products"]
 BITS = 40
 """Bounds are rounded up to this many bits below their size."""
 
@@ -32,10 +33,7 @@ def produce(
     found = named_matrix(subject, bits, matrix, index)
     if found is None:
         raise ProducerFailed(f"the question holds no matrix called {matrix} {index}")
-    value = _definite(found)
-    method: Literal["definite", "products"] = "definite"
-    if value is None:
-        method, value = "products", _short(sqrt_bounds(products(found.rows, found.denominator))[1])
+    method, value = upper_bound(found)
     return OperatorNormClaim(
         format="qreplace/claim/operator_norm/v1",
         subject=subject.problem_digest(bits),
@@ -47,16 +45,24 @@ def produce(
     )
 
 
-def _definite(matrix: NamedMatrix) -> Fraction | None:
-    """The smallest bound tried that is shown; ``None`` beyond ``MAX_ROWS`` rows."""
-    if min(len(matrix.rows), len(matrix.rows[0])) > MAX_ROWS:
+def upper_bound(matrix: NamedMatrix, max_rows: int = MAX_ROWS) -> tuple[Method, Fraction]:
+    """A bound of a matrix's norm and how it is shown: by products beyond ``max_rows`` rows."""
+    value = _definite(matrix, max_rows)
+    if value is not None:
+        return "definite", value
+    return "products", _short(sqrt_bounds(products(matrix.rows, matrix.denominator))[1])
+
+
+def _definite(matrix: NamedMatrix, max_rows: int) -> Fraction | None:
+    """The smallest bound tried that is shown; ``None`` beyond ``max_rows`` rows."""
+    if min(len(matrix.rows), len(matrix.rows[0])) > max_rows:
         return None
     estimate = _estimate(matrix)
     exact = min(len(matrix.rows), len(matrix.rows[0])) <= EXACT_ROWS
     candidates = [estimate.limit_denominator(1 << 20)] if exact else []
     candidates += [_short(estimate * (1 + gap)) for gap in GAPS]
     for value in candidates:
-        if at_most(matrix.rows, matrix.denominator, value):
+        if at_most(matrix.rows, matrix.denominator, value, max_rows):
             return value
     return None
 

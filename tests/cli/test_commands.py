@@ -27,6 +27,7 @@ def test_help_lists_every_command_and_the_readme_shows_it() -> None:
         "check",
         "explain",
         "schema",
+        "ledger",
         "reproduce",
         "serve",
         "simulate",
