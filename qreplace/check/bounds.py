@@ -135,8 +135,9 @@ def floor_bounds(
     upper: Fraction | None = None,
     evidence: Evidence,
     depth: int | None = None,
+    depths: DepthSet | None = None,
 ) -> tuple[ScopedBound, ...]:
-    """Ends of E_inf, or of the ideal error at one depth, that a checked claim proves.
+    """Ends of E_inf, or of the ideal error at one or several depths, that a checked claim proves.
 
     The claim names ``subject`` and ``code``. Systems lifted to witness inputs are known on those
     only, so their label is at best ``finite_witness_certified``.
@@ -145,15 +146,17 @@ def floor_bounds(
     label = weakest([evidence, Evidence.FINITE_WITNESS_CERTIFIED]) if lifted else evidence
     digest = claim_digest(claim)
     kind = claim_kind(claim)
+    if depths is None and depth is not None:
+        depths = DepthSet(depth, depth)
 
     def bound(side: Literal["lower", "upper"], value: Fraction) -> ScopedBound:
         return ScopedBound(
-            quantity="relaxed_floor" if depth is None else "ideal_error",
+            quantity="relaxed_floor" if depths is None else "ideal_error",
             side=side,
             value=value,
             objective="endpoint",
             domain="witnesses",
-            depths=EVERY_DEPTH if depth is None else DepthSet(depth, depth),
+            depths=EVERY_DEPTH if depths is None else depths,
             subject=claim.subject,
             code=claim.code,
             covers="every_schedule" if side == "lower" else "one_schedule",

@@ -10,6 +10,7 @@ from qreplace.check import (
     affine_lp,
     compositional,
     count_minimum,
+    exposed_channel,
     field_constants,
     frozen,
     hjb_sos,
@@ -48,11 +49,13 @@ CHECKERS: dict[str, Callable[[Subject, Any], tuple[Checked, ...]]] = {
     "schedule_minimum": schedule_minimum.check,
     "net_floor": net_floor.check,
     "lattice": lattice.check,
+    "exposed_channel": exposed_channel.check,
 }
 
 
 ABOUT_PIECEWISE = (
     "pwa_supremum", "schedule_minimum", "net_floor", "affine_dynamics", "observable",
+    "exposed_channel",
 )  # fmt: skip
 """The kinds of claim that a piecewise-affine question may have."""
 

@@ -11,6 +11,7 @@ from qreplace.claims.affine_dynamics import AffineDynamicsClaim
 from qreplace.claims.affine_lp import AffineLPClaim
 from qreplace.claims.compositional import CompositionalClaim
 from qreplace.claims.count_minimum import CountMinimumClaim
+from qreplace.claims.exposed_channel import ExposedChannelClaim
 from qreplace.claims.field_constants import FieldConstantsClaim
 from qreplace.claims.frozen import FrozenClaim
 from qreplace.claims.hjb_sos import HjbSosClaim
@@ -46,6 +47,7 @@ Claim = (
     | CountMinimumClaim
     | NetFloorClaim
     | LatticeClaim
+    | ExposedChannelClaim
 )
 
 KINDS: dict[str, type[Claim]] = {
@@ -66,6 +68,7 @@ KINDS: dict[str, type[Claim]] = {
     "count_minimum": CountMinimumClaim,
     "net_floor": NetFloorClaim,
     "lattice": LatticeClaim,
+    "exposed_channel": ExposedChannelClaim,
 }
 
 MAX_CLAIM_BYTES = 32 * 1024 * 1024

@@ -12,6 +12,7 @@ from qreplace.claims.affine_dynamics import AffineDynamicsClaim
 from qreplace.claims.affine_lp import AffineLPClaim
 from qreplace.claims.compositional import CompositionalClaim
 from qreplace.claims.count_minimum import CountMinimumClaim
+from qreplace.claims.exposed_channel import ExposedChannelClaim
 from qreplace.claims.functional import SparseVector
 from qreplace.claims.hjb_sos import HjbSosClaim
 from qreplace.claims.net_floor import NetFloorClaim
@@ -274,6 +275,7 @@ LowerClaim = (
     | NetFloorClaim
     | ScheduleMinimumClaim
     | CountMinimumClaim
+    | ExposedChannelClaim
 )
 LOWER_CLAIMS = get_args(LowerClaim)
 WITHOUT_FUNCTIONAL = (
@@ -289,13 +291,15 @@ def _telling(fitting: Sequence[LowerClaim]) -> LowerClaim:
         return max(lasting, key=lambda claim: claim.lower)
     depths: dict[int, LowerClaim] = {}
     for claim in fitting:
-        depth = getattr(claim, "depth", 0)
+        depth = claim.last if isinstance(claim, ExposedChannelClaim) else getattr(claim, "depth", 0)
         if depth not in depths or claim.lower > depths[depth].lower:
             depths[depth] = claim
     return min(depths.values(), key=lambda claim: claim.lower)
 
 
 def _every_depth(claim: LowerClaim) -> bool:
+    if isinstance(claim, ExposedChannelClaim):
+        return False
     return getattr(claim, "depth", None) is None
 
 

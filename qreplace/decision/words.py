@@ -68,6 +68,8 @@ NOT_SHOWN_BY_KIND = {
     "their distance may be the method's, and no schedule of finite depth is bounded by it",
     "lattice": "lattice: the declared registers hold every code at the claim's depths, for the "
     "named witnesses and exactly evaluated fields; not that another kernel adds up in this order",
+    "exposed_channel": "exposed_channel: no schedule of those depths steers this one functional "
+    "nearer; nothing about the rest of the state, other depths or the limit of large depth",
 }
 """What a certificate of each kind does not show: its line of QR Table 8."""
 
@@ -152,6 +154,7 @@ _LOWER = {
     "schedule_minimum": "a bound of every schedule shows",
     "count_minimum": "a bound of every choice of counts shows",
     "net_floor": "every control on the net shows",
+    "exposed_channel": "a functional that moves by labels alone shows",
     "declared": "the declared floor is at least",
 }
 
@@ -165,7 +168,9 @@ def _shown(end: End) -> str:
         return f"{words} {value}"
     if end.quantity == "relaxed_floor":
         return f"{words} a floor of at least {value}"
-    return f"{words} an ideal error of at least {value} at depth {end.depths.first}"
+    first, last = end.depths.first, end.depths.last
+    depths = f"depth {first}" if first == last else f"depths {first} to {last}"
+    return f"{words} an ideal error of at least {value} at {depths}"
 
 
 def feasible_reason(search: Search, best: Candidate, level: Level) -> str:

@@ -18,7 +18,13 @@ from qreplace.decision.search import Search
 from qreplace.errors import Malformed, ProducerFailed, Rejected
 from qreplace.exact.rational import format_rational
 from qreplace.pipeline.counts import count_claims
-from qreplace.pipeline.engines import CHEAP, Limits, constants_for, engines_for
+from qreplace.pipeline.engines import (
+    CHEAP,
+    Limits,
+    constants_for,
+    engines_for,
+    has_channel,
+)
 from qreplace.pipeline.lifted import (
     Progress,
     frozen_claims,
@@ -42,7 +48,9 @@ DEFAULT_SECONDS = 300
 DEFAULT_MEGABYTES = 8192
 NARROW = Fraction(1, 10**9)
 """A bracket this narrow, relative to its upper end, needs no further engine."""
-FINITE_DEPTH_TASKS = ("schedules", "lower_at_depths", "least_error", "comparator")
+FINITE_DEPTH_TASKS = (
+    "schedules", "lower_at_depths", "exposed_channel", "least_error", "comparator",
+)  # fmt: skip
 SHALLOW = 1 << 12
 """Schedules of a depth at which they are looked at before any floor is."""
 PROBES = 4
@@ -227,6 +235,7 @@ class _Trial:
             else:
                 self._try(engine)
         self.progress("finite depths", len(stages), len(stages) + 1)
+        self._channels()
         self._finite_depths()
         self.progress("finite depths", len(stages) + 1, len(stages) + 1)
 
@@ -275,6 +284,16 @@ class _Trial:
             name, self.bits, outcome, detail, answer.seconds, accepted, floor=floor
         )
 
+    def _channels(self) -> None:
+        """Ranges of depths at which one functional keeps every schedule away (theory T9).
+
+        Nothing is tried where no error is too large, or where no functional is a channel.
+        """
+        depths = self._undecided()
+        limit = Search(self.subject, self.produced.bounds).threshold.impossible
+        if depths and limit is not None and has_channel(self.subject, self.bits):
+            self._try("exposed_channel", depths)
+
     def _finite_depths(self, schedules: int | None = None) -> None:
         """Schedules and lower ends of E_D at depths that the radii leave open (T3.6, T7.8)."""
         self._upper_ends(schedules)
@@ -303,14 +322,21 @@ class _Trial:
     def _open_depths(self, schedules: int | None) -> list[int]:
         """The first undecided depths; with ``schedules``, those with at most so many of them."""
         atoms = self.subject.question.dictionary_for(self.bits).atom_count
+        return [
+            depth
+            for depth in self._undecided()
+            if schedules is None or atoms**depth <= schedules
+        ][:MAX_FINITE_DEPTHS]
+
+    def _undecided(self) -> list[int]:
+        """The depths that no claim decides yet."""
         search = Search(self.subject, self.produced.bounds)
         return [
             depth
             for depth in schedule_depths(self.subject)
-            if (schedules is None or atoms**depth <= schedules)
-            and not search.feasible_at(depth, self.bits, CERTIFIED)
+            if not search.feasible_at(depth, self.bits, CERTIFIED)
             and not search.impossible_at(depth, self.bits, CERTIFIED)
-        ][:MAX_FINITE_DEPTHS]
+        ]
 
 
 class _PiecewiseTrial(_Trial):

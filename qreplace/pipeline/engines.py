@@ -188,6 +188,21 @@ def _lower_at_depths(subject: Subject, bits: int, limits: Limits) -> Iterator[Cl
     yield from _value_functions_at(subject, bits, limits)
 
 
+def _exposed_channel(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
+    """Functionals that keep every schedule away over ranges of depths (theory T9)."""
+    from qreplace.produce.exposed_channel import produce
+
+    if limits.exceeds is not None:
+        yield from produce(subject, bits, limits.depths, Fraction(limits.exceeds))
+
+
+def has_channel(subject: Subject, bits: int) -> bool:
+    """Whether a functional of the state moves by labels and one rate alone (theory T9.2)."""
+    from qreplace.produce.exposed_channel import applies
+
+    return applies(subject, bits)
+
+
 def _value_functions_at(subject: Subject, bits: int, limits: Limits) -> Iterator[Claim]:
     """Discrete value functions, low orders first; a depth that is decided needs no higher one."""
     from qreplace.produce.hjb_sos import produce
@@ -257,6 +272,7 @@ TASKS: dict[str, Produce] = {
     "operator_norm": _operator_norm,
     "schedules": _schedules,
     "lower_at_depths": _lower_at_depths,
+    "exposed_channel": _exposed_channel,
     "comparator": _comparator,
     "least_error": _least_error,
     "net_floor": _net_floor,

@@ -9,6 +9,7 @@ from qreplace.claims.affine_dynamics import AffineDynamicsClaim
 from qreplace.claims.affine_lp import AffineLPClaim
 from qreplace.claims.compositional import Block, CompositionalClaim
 from qreplace.claims.count_minimum import CountMinimumClaim
+from qreplace.claims.exposed_channel import ExposedChannelClaim
 from qreplace.claims.field_constants import FieldConstantsClaim
 from qreplace.claims.frozen import FrozenClaim
 from qreplace.claims.hjb_sos import HjbSosClaim
@@ -34,6 +35,9 @@ from qreplace.report.states import state_names
 from qreplace.report.text import counted, in_row
 from qreplace.report.words import in_words
 
+_AT_DEPTHS = (
+    ScheduleErrorClaim, FrozenClaim, LatticeClaim, PwaSupremumClaim, ExposedChannelClaim,
+)  # fmt: skip
 LIMIT = "limit of large depth"
 """What a claim without a depth is about: E_inf, infinitely fast switching."""
 
@@ -49,7 +53,7 @@ def about(claim: Claim | None, context: ReportContext) -> tuple[int, str]:
 
 def at_single_depth(claim: Claim | None) -> bool:
     """Whether a claim speaks about one schedule, one depth or one execution, not about E_inf."""
-    if isinstance(claim, (ScheduleErrorClaim, FrozenClaim, LatticeClaim, PwaSupremumClaim)):
+    if isinstance(claim, _AT_DEPTHS):
         return True
     if isinstance(claim, RelaxedControlClaim):
         return isinstance(claim.control, PureSchedule)
@@ -100,13 +104,28 @@ def _words(claim: Claim, context: ReportContext) -> tuple[int, str]:
             return 0, _net(claim)
         case LatticeClaim():
             return claim.first_depth, _lattice(claim)
+        case ExposedChannelClaim():
+            return claim.first, _channel(claim)
 
 
 def _lattice(claim: LatticeClaim) -> str:
-    first, last = claim.first_depth, claim.last_depth
-    where = f"at depth {first:,}" if first == last else f"at depths {first:,} to {last:,}"
+    where = _between(claim.first_depth, claim.last_depth)
     ranges = ", ".join(f"{name} {own.lower}..{own.upper}" for name, own in claim.ranges.items())
     return f"codes of every schedule {where} (by {claim.method}): {ranges}"
+
+
+def _channel(claim: ExposedChannelClaim) -> str:
+    seen = counted(len(claim.witness.vector.indices), "coordinate")
+    levels = counted(len(set(claim.labels)), "label")
+    where = _between(claim.first, claim.last)
+    words = f"every schedule along a functional of {seen} with {levels} {where}"
+    if claim.mode_defect:
+        words += f", labels off by at most {at_most(claim.mode_defect)}"
+    return words
+
+
+def _between(first: int, last: int) -> str:
+    return f"at depth {first:,}" if first == last else f"at depths {first:,} to {last:,}"
 
 
 def _at(depth: int | None, words: str) -> tuple[int, str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from qreplace.claims import Claim, claim_kind
 from qreplace.claims.affine_lp import AffineLPClaim
+from qreplace.claims.exposed_channel import ExposedChannelClaim
 from qreplace.claims.functional import Functional, SparseVector
 from qreplace.question.model import LiftedAffineSystem, VectorTarget
 from qreplace.report.context import ReportContext
@@ -27,6 +28,8 @@ _SEPARATED = {
     "reach: a polynomial bounds how far the states can get along it.",
     "observable": "One linear functional has the same value at the end of every schedule, and "
     "another value at the target.",
+    "exposed_channel": "One linear functional moves by one label an atom and a rate, whatever the "
+    "rest of the state does; no sum of labels that a schedule can form ends nearer to the target.",
 }
 _BARRED = {
     "hjb_sos": "A polynomial value function does not fall along any admissible trajectory and ends "
@@ -120,6 +123,10 @@ def _words(
 def _who(kind: str, claim: Claim | None) -> str:
     """What misses the target: a claim about one depth says nothing of other depths."""
     depth = getattr(claim, "depth", None)
+    if isinstance(claim, ExposedChannelClaim) and claim.first < claim.last:
+        return f"every schedule of depth {claim.first:,} to {claim.last:,}"
+    if isinstance(claim, ExposedChannelClaim):
+        depth = claim.first
     if depth is not None:
         return f"every schedule of depth {depth:,}"
     return "every mixture of the atoms" if kind == "affine_lp" else "every control"

@@ -186,7 +186,7 @@ def floor_checked(document: Mapping[str, Any], context: ReportContext) -> bool:
     )
 
 
-_NEVER_ABOUT_THE_FLOOR = ("schedule_error", "frozen", "lattice")
+_NEVER_ABOUT_THE_FLOOR = ("schedule_error", "frozen", "lattice", "exposed_channel")
 """Kinds that are known not to be, should the claims themselves not be at hand."""
 
 

@@ -105,6 +105,7 @@ ENDS = {
     "count_minimum": "the least error of any counts",
     "net_floor": "the floor on a net of inputs",
     "lattice": "what the registers hold",
+    "exposed_channel": "the error shown by an exposed channel",
     "declared": "the declared floor",
 }
 """What an end of a bracket is about, by the kind of claim behind it."""
@@ -127,6 +128,7 @@ CLAIMS = {
     "count_minimum": "least error over all counts of one depth",
     "net_floor": "floor of piecewise-affine controls on a net of inputs",
     "lattice": "registers that never overflow",
+    "exposed_channel": "least error of any schedule along one functional",
 }
 
 ENGINES = {
@@ -173,6 +175,7 @@ SHORT_NOT_SHOWN = {
     "count_minimum:": "other depths than those counted",
     "net_floor:": "how much of the bracket is the method’s",
     "lattice:": "other depths, inputs and kernels",
+    "exposed_channel:": "the rest of the state and other depths",
 }
 """The first screen's version of what is not shown, by how the full sentence starts."""
 

@@ -6,6 +6,7 @@ from corpora import (
     affine_dynamics,
     compositional,
     count_minimum,
+    exposed_channel,
     field_constants,
     hjb_sos,
     lattice,
@@ -36,6 +37,7 @@ _CORPORA = (
     count_minimum,
     net_floor,
     lattice,
+    exposed_channel,
 )
 
 QUESTIONS: dict[str, Question] = {

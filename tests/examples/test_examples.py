@@ -22,6 +22,7 @@ EXPECTED = {
     "affine-128.yaml": "certified_feasible",
     "switched-scalar.yaml": "certified_impossible",
     "leaky-layer.yaml": "certified_feasible",
+    "fixed-teacher.yaml": "certified_feasible",
     "double-integrator.yaml": "certified_feasible",
     "coupled-blocks.yaml": "certified_impossible",
     "wrapping-accumulator.yaml": "certified_feasible",
@@ -79,6 +80,17 @@ def test_the_plan_of_the_real_layer_is_the_error_it_promises() -> None:
     assert error <= 0.05
     names = [atom["name"] for atom in study.document()["plan"]["atoms"]]
     assert "row-mse-gptq" in names
+
+
+def test_the_fixed_teacher_has_a_least_depth_though_its_floor_is_zero() -> None:
+    decision = qreplace.decide(EXAMPLES / "fixed-teacher.yaml").decision
+    assert decision["best"]["depth"] == 38 and decision["minimal"] is True
+    assert decision["bracket"]["lower"] == "0"
+    (channel,) = [c for c in decision["claims"] if c["kind"] == "exposed_channel"]
+    # All steps driven: the error of depth 37, the smallest of the 37.
+    missed = Fraction("0.632120558827") - 1 + Fraction(36, 37) ** 37
+    assert 0 <= missed - Fraction(channel["lower"]) < Fraction(1, 10**30)
+    assert Fraction("0.005") < missed
 
 
 def test_declared_transformer_names_what_is_only_declared() -> None:

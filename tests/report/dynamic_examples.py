@@ -15,6 +15,7 @@ from qreplace.claims import Claim, claim_digest, claim_kind
 from qreplace.claims.affine_dynamics import AffineDynamicsClaim, DominantPiece
 from qreplace.claims.compositional import Block, CompositionalClaim
 from qreplace.claims.count_minimum import Bounded, CountMinimumClaim, Split
+from qreplace.claims.exposed_channel import ExposedChannelClaim
 from qreplace.claims.field_constants import FieldConstantsClaim
 from qreplace.claims.functional import Functional
 from qreplace.claims.hjb_sos import HjbSosClaim
@@ -245,6 +246,11 @@ PIECEWISE_CLAIMS: dict[str, Claim] = {
     "lattice": LatticeClaim(
         "qreplace/claim/lattice/v1", NO_SUBJECT, 0, 3, 9, "intervals", CodeRange(-4, 5),
         CodeRange(-1, 2), CodeRange(-8, 8), CodeRange(0, 7),
+    ),
+    "exposed_channel": ExposedChannelClaim(
+        "qreplace/claim/exposed_channel/v1", NO_SUBJECT, 0, 3, 40, 0, functional(1), Fraction(1),
+        (Fraction(0), Fraction(1), Fraction(1)), Fraction(1, 7),
+        BoxPart("box", (Fraction(-1),), (Fraction(1),), (1, 1)), Fraction(1, 3),
     ),
 }  # fmt: skip
 ONE_OF_EACH: dict[str, Claim] = {
