@@ -89,9 +89,7 @@ def check(subject: Subject, claim: ExposedChannelClaim) -> tuple[ScopedBound, ..
     )
 
 
-def _check_shape(
-    claim: ExposedChannelClaim, problem: AffineProblem | PolynomialProblem
-) -> None:
+def _check_shape(claim: ExposedChannelClaim, problem: AffineProblem | PolynomialProblem) -> None:
     ordered = 1 <= claim.first <= claim.last <= MAX_LAST
     require(ordered, "the depths do not ascend from 1 within the limit", "/last")
     few = claim.last - claim.first < MAX_DEPTHS

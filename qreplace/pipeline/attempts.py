@@ -323,9 +323,7 @@ class _Trial:
         """The first undecided depths; with ``schedules``, those with at most so many of them."""
         atoms = self.subject.question.dictionary_for(self.bits).atom_count
         return [
-            depth
-            for depth in self._undecided()
-            if schedules is None or atoms**depth <= schedules
+            depth for depth in self._undecided() if schedules is None or atoms**depth <= schedules
         ][:MAX_FINITE_DEPTHS]
 
     def _undecided(self) -> list[int]:

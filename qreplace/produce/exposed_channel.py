@@ -149,9 +149,7 @@ class _Finder:
             if abs(space.rate) * self.shared.horizon <= MAX_GROWTH
         ]
         self.fixed = [
-            self._exact(row, space)
-            for space in self.spaces
-            for row in self._basis(space)
+            self._exact(row, space) for space in self.spaces for row in self._basis(space)
         ]
         self.fixed = [one for one in self.fixed if one.witness.vector.indices]
         self.polynomial = polynomial
@@ -182,9 +180,7 @@ class _Finder:
         if space.rows is not None:
             return space.rows[:MAX_BASIS]
         size = len(self.shared.target)
-        return [
-            [Fraction(int(i == k)) for i in range(size)] for k in range(min(size, MAX_BASIS))
-        ]
+        return [[Fraction(int(i == k)) for i in range(size)] for k in range(min(size, MAX_BASIS))]
 
     def _exact(self, row: list[Fraction], space: ChannelSpace) -> Candidate:
         scale = sphere_scale(self.norm, row)
@@ -342,6 +338,4 @@ def _combined(row: list[Fraction], space: ChannelSpace) -> list[Fraction]:
         return row
     sizes = [max(map(abs, one)) for one in space.rows]
     weights = [w / size for w, size in zip(row, sizes, strict=True)]
-    return [
-        sum(map(mul, weights, column), Fraction(0)) for column in zip(*space.rows, strict=True)
-    ]
+    return [sum(map(mul, weights, column), Fraction(0)) for column in zip(*space.rows, strict=True)]

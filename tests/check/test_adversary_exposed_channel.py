@@ -137,9 +137,7 @@ def test_defects_pay_for_what_the_rest_of_the_state_does(seed: int) -> None:
         Fraction(1), tuple(Fraction(q) + (low + high) / 2 for q in labels), (high - low) / 2, tube,
         Fraction(-1),
     )  # fmt: skip
-    channel = Channel(
-        Fraction(1), Fraction(0), claim.labels, problem.target[0], problem.horizon
-    )
+    channel = Channel(Fraction(1), Fraction(0), claim.labels, problem.target[0], problem.horizon)
     for depth in (1, 2, 4):
         shown = least_distance(channel, depth) - claim.mode_defect * weight_sum(channel, depth)
         check(about, dataclasses.replace(claim, first=depth, last=depth, lower=shown))

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from corpora.observable import witness
 from dynamic_questions import Number, affine_question, forcing, polynomial_question
 from lifted_questions import L1, LINF, make_question
 from piecewise_questions import atom, box, pwa_question, reference
 
+from corpora.observable import witness
 from qreplace.claims import Claim
 from qreplace.claims.exposed_channel import ExposedChannelClaim
 from qreplace.claims.functional import Functional
@@ -116,9 +116,7 @@ FAST_CLOSED = changed(FAST, searched=0, lower=Fraction(1, 6) - TINY)
 # z1 + z2 starts at 1, never exceeds it, and is 2 at the target.
 MIXED = exposed("channel-mixed", witness(1, 1, 1), [1, 0, 0], 1, (1, 60), Fraction(1) - TINY)
 COUNTS = exposed("channel-counts", FIRST, [0, 1], 0, (5, 5), Fraction(1, 10), searched=5)
-PRODUCT = exposed(
-    "channel-product", FIRST, [0, 1], 1, (6, 40), Fraction(73, 46656) - TINY
-)
+PRODUCT = exposed("channel-product", FIRST, [0, 1], 1, (6, 40), Fraction(73, 46656) - TINY)
 # At depths 2 to 8 z1 ends at most at 1 - (1 - 1/D)^D <= 3/4, and the defect adds at most 3/64.
 LEAKY = exposed(
     "channel-leaky",

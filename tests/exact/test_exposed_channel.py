@@ -127,8 +127,10 @@ def test_targets_between_the_smallest_ends_are_missed_by_half_the_gap(depth: int
     target = labels[0] * (1 - r**depth) + gap * h * r ** (depth - 1) / 2
     channel = Channel(Fraction(1), Fraction(0), labels, target, Fraction(1))
     sharp = gap * h * r ** (depth - 1) / 2
-    assert least_distance(channel, depth) == sharp == signed_ray_best(
-        Fraction(1), labels, target, depth
+    assert (
+        least_distance(channel, depth)
+        == sharp
+        == signed_ray_best(Fraction(1), labels, target, depth)
     )
     assert sharp - TINY <= closed_distance(channel, depth) <= sharp
 

@@ -159,7 +159,9 @@ def test_what_is_not_found_is_said() -> None:
     with pytest.raises(ProducerFailed, match=NONE):
         produced(teacher, range(6, 20), 1)
     # Nothing shows that the second coordinate stays bounded, and none is a channel.
-    product = polynomial_question([["z1*z2", "z1^2 + 9"], ["1 + z2", "z2^2 + 9"]], [1, 1], norm=LINF)
+    product = polynomial_question(
+        [["z1*z2", "z1^2 + 9"], ["1 + z2", "z2^2 + 9"]], [1, 1], norm=LINF
+    )
     with pytest.raises(ProducerFailed, match=NONE):
         produced(Subject(product, {}), range(1, 4), "1/10")
     turning = Subject(
