@@ -202,7 +202,7 @@ def _linear(index: int, size: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class NearChannel:
-    """On the tube every atom moves ``coordinate`` by its label less ``rate z``, up to ``defect``."""
+    """On the tube every atom moves ``coordinate`` by its label less ``rate z``, up to a defect."""
 
     coordinate: int
     rate: Fraction

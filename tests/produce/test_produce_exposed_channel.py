@@ -1,4 +1,4 @@
-"""The finder of channels: which functionals it sees, what it chooses, and what it says otherwise."""
+"""The finder of channels: which functionals it sees, what it chooses, what it says otherwise."""
 
 from __future__ import annotations
 
