@@ -30,9 +30,13 @@ from qreplace.exact.codec import encode
 from qreplace.exact.document import canonical_bytes
 from qreplace.exact.exposed_channel import Channel, least_distance, weight_sum
 from qreplace.produce.exposed_channel import produce
+from qreplace.question.model import Norm
 from qreplace.question.subject import Subject
 
 SEEDS = st.integers(0, 10**6)
+NORMS: list[Norm] = [L1, L2, LINF]
+LABELS: list[tuple[str, str]] = [("0", "1"), ("-1", "1"), ("1/3", "1/2")]
+AIMS = ("1", "3/4", "1/4", "-1")
 DEPTHS = (1, 2, 3, 4, 5)
 MUTANTS = 80
 
@@ -48,7 +52,7 @@ def triangular(seed: int) -> Subject:
         [[number(), number()] for _ in range(draw.randint(2, 3))],
         [number(), number()],
         [number(), number()],
-        draw.choice([L1, L2, LINF]),
+        draw.choice(NORMS),
         rate=number(),
         state_matrix=None if draw.random() < 0.3 else [[0, 0], [number(), number(1)]],
         horizon=draw.choice([Fraction(1), Fraction(3, 2)]),
@@ -120,12 +124,12 @@ def test_defects_pay_for_what_the_rest_of_the_state_does(seed: int) -> None:
     """The first coordinate is off its label by what the second one, in [0, 1], adds."""
     draw = random.Random(seed)
     size = draw.choice(["1/16", "1/9", "-1/8"])
-    labels = draw.choice([(0, 1), (-1, 1), ("1/3", "1/2")])
+    labels = draw.choice(LABELS)
     power = draw.randint(1, 2)
     question = polynomial_question(
         [[f"({label}) - z1 + ({size})*z2^{power}", field] for label, field in zip(
             labels, ("1 - z2", "-z2"), strict=True)],
-        [draw.choice([1, "3/4", "1/4", -1]), 0],
+        [draw.choice(AIMS), 0],
         norm=LINF,
     )  # fmt: skip
     about = Subject(question, {})
